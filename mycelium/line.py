@@ -1,0 +1,270 @@
+"""The number line: references and predictions of a whole batch as two sorted lists.
+
+Each row gets a stretch of its own, a stride past the largest end::
+
+    row 0                 row 1                 row 2
+    |--[====]---[==]------|---------------------|-----[======]--------|
+    0                     stride                2 * stride
+
+so that all rows' spans become one sorted list and no interval meets one of another row. A :class:`Line` also keeps
+the work that several metrics need (pairs, unions), so that it is done once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from mycelium import intervals
+from mycelium.intervals import Pairs
+from mycelium.spans import BoolArray, IntArray, SpanBatch
+
+__all__ = ["Facts", "Line", "Side", "lines"]
+
+#: Rows laid out together: small enough for the arrays of a typical corpus to stay in the processor's cache.
+ROWS_AT_ONCE = 1 << 14
+_LIMIT = 2**62
+
+
+class Side:
+    """One side of a batch on the line, its spans sorted by (start, end) within each row.
+
+    Attributes
+    ----------
+    offsets : int64 array of shape (n + 1,)
+        Row offsets into the arrays of spans.
+    start, end, length : int64 arrays of shape (m,)
+        The sorted spans, in positions on the line, and the number of characters of each.
+    """
+
+    def __init__(self, offsets: IntArray, start: IntArray, end: IntArray, length: IntArray) -> None:
+        self.offsets = offsets
+        self.start = start
+        self.end = end
+        self.length = length
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    @cached_property
+    def disjoint(self) -> bool:
+        """Whether no two spans of a row share a character."""
+        return bool((self.start[1:] >= np.maximum.accumulate(self.end)[:-1]).all()) if len(self) else True
+
+    @cached_property
+    def union(self) -> Side:
+        """The characters of each row's spans as disjoint spans."""
+        if self.disjoint:
+            return self
+        start, end, offsets = intervals.union(self.start, self.end, self.offsets)
+        return Side(offsets, start, end, end - start)
+
+    @cached_property
+    def total(self) -> IntArray:
+        """Sum of the lengths of each row's spans, shape (n,)."""
+        return intervals.row_sums(self.length, self.offsets)
+
+    @cached_property
+    def characters(self) -> IntArray:
+        """Number of distinct characters in each row's spans, shape (n,)."""
+        return self.union.total
+
+    @cached_property
+    def count(self) -> IntArray:
+        """Number of spans in each row, shape (n,)."""
+        return np.diff(self.offsets)
+
+    def chosen(self, keep: BoolArray) -> Side:
+        """Return the side with only the spans that the mask (m,) names."""
+        offsets = np.zeros(len(self) + 1, dtype=np.int64)
+        np.cumsum(keep, out=offsets[1:])
+        return Side(offsets[self.offsets], self.start[keep], self.end[keep], self.length[keep])
+
+
+class Facts(NamedTuple):
+    """What the overlapping pairs tell of each sorted span.
+
+    Attributes
+    ----------
+    degree_r, degree_p : int64 arrays
+        Number of overlapping spans of the other side, for each reference and for each prediction.
+    holds_r, inside_p : bool arrays
+        Whether a reference contains a prediction whole; whether a prediction lies whole inside a reference.
+    equal_p : bool array
+        Whether a prediction equals a reference.
+    """
+
+    degree_r: IntArray
+    degree_p: IntArray
+    holds_r: BoolArray
+    inside_p: BoolArray
+    equal_p: BoolArray
+
+
+class Line:
+    """References and predictions of ``n`` examples on one number line.
+
+    Parameters
+    ----------
+    references, predictions : SpanBatch
+        The two sides, ``n`` rows each, few enough for the line to fit into 62 bits (:func:`lines` sees to it).
+    soft_references, soft_predictions : SpanBatch, optional
+        Spans with probabilities, in the order in which later ones overwrite earlier ones.
+    text_length : int64 array of shape (n,), optional
+        Number of characters of each text.
+    """
+
+    def __init__(
+        self,
+        references: SpanBatch,
+        predictions: SpanBatch,
+        *,
+        soft_references: SpanBatch | None = None,
+        soft_predictions: SpanBatch | None = None,
+        text_length: IntArray | None = None,
+    ) -> None:
+        self.rows = len(references)
+        self.stride = _stride(references, predictions)
+        self.soft_references = soft_references
+        self.soft_predictions = soft_predictions
+        self.text_length = text_length
+        base = np.arange(self.rows, dtype=np.int64) * self.stride
+        spans = [(batch, batch.start + np.repeat(base, batch.counts)) for batch in (references, predictions)]
+        lengths = [batch.end - batch.start for batch in (references, predictions)]
+        width = 1 + max((int(x.max()) for x in lengths if len(x)), default=0)
+        sides = []
+        packed = self.rows * self.stride * width < _LIMIT
+        for (batch, start), length in zip(spans, lengths, strict=True):
+            # One integer stands for (row, start, end): sorting it is sorting them.
+            if packed:
+                key = start * width + length
+                if (key[1:] < key[:-1]).any():
+                    key = np.sort(key)
+                    start = key // width
+                    length = key - start * width
+            else:
+                order = np.lexsort((length, start))
+                start, length = start[order], length[order]
+            sides.append(Side(batch.offsets, start, start + length, length))
+        self.references, self.predictions = sides
+
+    def base(self, side: Side) -> IntArray:
+        """Return where the row of each span begins on the line, shape (m,)."""
+        return np.repeat(np.arange(self.rows, dtype=np.int64) * self.stride, side.count)
+
+    def pairs(self) -> Iterable[Pairs]:
+        """Return the overlapping pairs in blocks, references leading: major is a reference, minor a prediction.
+
+        Most batches have one block, which is kept; where there are more, each call enumerates them again, since
+        ten thousand spans over ten thousand others would not fit into memory.
+        """
+        kept: tuple[Pairs, ...] | None = self.__dict__.get("_pairs")
+        if kept is not None:
+            return kept
+        blocks = self.pairs_led_by(self.references, self.predictions)
+        first = next(blocks)
+        for second in blocks:
+            return _chain(first, second, blocks)
+        self._pairs = (first,)
+        return self._pairs
+
+    @staticmethod
+    def pairs_led_by(leading: Side, other: Side, chosen: IntArray | None = None) -> Iterator[Pairs]:
+        """Enumerate the pairs of the chosen spans of the leading side, in blocks."""
+        return intervals.overlapping(
+            leading.start,
+            leading.end,
+            other.start,
+            other.end,
+            chosen=chosen,
+            at_once=intervals.PAIRS_AT_ONCE,
+        )
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What one pass over all pairs tells of each span."""
+        references, predictions = self.references, self.predictions
+        facts = Facts(
+            degree_r=np.zeros(len(references), dtype=np.int64),
+            degree_p=np.zeros(len(predictions), dtype=np.int64),
+            holds_r=np.zeros(len(references), dtype=bool),
+            inside_p=np.zeros(len(predictions), dtype=bool),
+            equal_p=np.zeros(len(predictions), dtype=bool),
+        )
+        for major, minor, shared in self.pairs():
+            facts.degree_r[:] += np.bincount(major, minlength=len(references))
+            facts.degree_p[:] += np.bincount(minor, minlength=len(predictions))
+            inside = shared == predictions.length[minor]
+            major, minor, shared = major[inside], minor[inside], shared[inside]
+            facts.holds_r[major] = True
+            facts.inside_p[minor] = True
+            facts.equal_p[minor[shared == references.length[major]]] = True
+        return facts
+
+    @cached_property
+    def _shared(self) -> IntArray:
+        """Number of reference characters in each span of the union of the predictions."""
+        references, marked = self.references.union, self.predictions.union
+        if self.references.disjoint and self.predictions.disjoint:
+            total = np.zeros(len(marked), dtype=np.int64)
+            for block in self.pairs():
+                np.add.at(total, block.minor, block.shared)
+            return total
+        shared = intervals.covered(marked.end, references.start, references.end)
+        return shared - intervals.covered(marked.start, references.start, references.end)
+
+    @cached_property
+    def intersection(self) -> IntArray:
+        """Number of characters of each row that both sides mark, shape (n,)."""
+        return intervals.row_sums(self._shared, self.predictions.union.offsets)
+
+    def intersection_with(self, kept: BoolArray) -> IntArray:
+        """Count the characters of each row that the references and the kept predictions mark, shape (n,)."""
+        predictions, union = self.predictions, self.predictions.union
+        if predictions.disjoint:
+            return intervals.row_sums(np.where(kept, self._shared, 0), predictions.offsets)
+        # Where predictions overlap, only a group that is kept in part must be merged again.
+        group = np.searchsorted(union.start, predictions.start, side="right") - 1
+        lost = np.bincount(group[~kept], minlength=len(union)) > 0
+        both = intervals.row_sums(np.where(lost, 0, self._shared), union.offsets)
+        again = predictions.chosen(kept & lost[group]).union
+        references = self.references.union
+        shared = intervals.covered(again.end, references.start, references.end)
+        shared -= intervals.covered(again.start, references.start, references.end)
+        return both + intervals.row_sums(shared, again.offsets)
+
+
+def _chain(first: Pairs, second: Pairs, rest: Iterator[Pairs]) -> Iterator[Pairs]:
+    yield first
+    yield second
+    yield from rest
+
+
+def _stride(references: SpanBatch, predictions: SpanBatch) -> int:
+    return 1 + max((int(batch.end.max()) for batch in (references, predictions) if len(batch.end)), default=0)
+
+
+def lines(
+    references: SpanBatch,
+    predictions: SpanBatch,
+    *,
+    soft_references: SpanBatch | None = None,
+    soft_predictions: SpanBatch | None = None,
+    text_length: IntArray | None = None,
+    rows_at_once: int | None = None,
+) -> Iterator[Line]:
+    """Lay a batch out in blocks of rows, each on a line that fits into 62 bits."""
+    n = len(references)
+    step = max(1, min(rows_at_once or ROWS_AT_ONCE, _LIMIT // _stride(references, predictions)))
+    for begin in range(0, n, step):
+        part = slice(begin, min(begin + step, n))
+        yield Line(
+            references[part],
+            predictions[part],
+            soft_references=None if soft_references is None else soft_references[part],
+            soft_predictions=None if soft_predictions is None else soft_predictions[part],
+            text_length=None if text_length is None else text_length[part],
+        )

@@ -1,0 +1,429 @@
+"""evaluate() and Accumulator: from spans to a report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mycelium.formats import read_spans, text_lengths
+from mycelium.line import lines
+from mycelium.metrics import Metric
+from mycelium.metrics.base import check_needs, check_rows
+from mycelium.reduce import Totals
+from mycelium.report import ROWS_KEPT, Report, Rows
+from mycelium.settings import Settings
+from mycelium.spans import FloatArray, IntArray, InvalidCounts, SpanBatch
+
+__all__ = ["Accumulator", "evaluate"]
+
+
+#: Weights other than 0 lie within these bounds, so that products of weighted sums neither overflow nor vanish.
+WEIGHTS = (1e-100, 1e100)
+
+
+class Accumulator:
+    """Score a stream of batches in constant memory.
+
+    However the examples are cut into batches, in whatever order they come and on however many machines, the result
+    has the same bits as one :func:`evaluate` of all of them (with real-valued weights, to 1e-12).
+
+    Parameters
+    ----------
+    metrics, profile, average, undefined, tolerance, invalid, missing_rows, offsets, end
+        As in :func:`evaluate`.
+    span_coverage_delta, span_coverage_min_pred_len, deteval_recall_threshold, deteval_precision_threshold, \
+deteval_granularity_penalty, cleval_area_precision_threshold, cleval_granularity_penalty
+        As in :func:`evaluate`.
+
+    Examples
+    --------
+    >>> from mycelium import Accumulator
+    >>> scores = Accumulator(metrics=["iou"])
+    >>> scores.update([[[0, 10]]], [[[2, 8]]])
+    >>> other = Accumulator(metrics=["iou"])
+    >>> other.update([[[4, 7]], []], [[[4, 7]], []])
+    >>> scores.merge(other)
+    >>> scores.compute()["iou"]
+    {'score': 0.8666666666666667}
+    """
+
+    def __init__(
+        self,
+        *,
+        metrics: Sequence[str | Metric] | str | Metric | None = None,
+        profile: str | None = None,
+        average: str | None = None,
+        span_coverage_delta: int = 0,
+        span_coverage_min_pred_len: int = 1,
+        deteval_recall_threshold: float = 0.8,
+        deteval_precision_threshold: float = 0.4,
+        deteval_granularity_penalty: float = 0.8,
+        cleval_area_precision_threshold: float = 0.3,
+        cleval_granularity_penalty: float = 1.0,
+        undefined: float | None = None,
+        tolerance: float = 0.0,
+        invalid: str = "raise",
+        missing_rows: str = "raise",
+        offsets: str = "codepoint",
+        end: str = "exclusive",
+    ) -> None:
+        self.settings = Settings.of(
+            metrics=metrics,
+            profile=profile,
+            average=average,
+            undefined=undefined,
+            tolerance=tolerance,
+            invalid=invalid,
+            missing_rows=missing_rows,
+            offsets=offsets,
+            end=end,
+            long_named={
+                "span_coverage_delta": span_coverage_delta,
+                "span_coverage_min_pred_len": span_coverage_min_pred_len,
+                "deteval_recall_threshold": deteval_recall_threshold,
+                "deteval_precision_threshold": deteval_precision_threshold,
+                "deteval_granularity_penalty": deteval_granularity_penalty,
+                "cleval_area_precision_threshold": cleval_area_precision_threshold,
+                "cleval_granularity_penalty": cleval_granularity_penalty,
+            },
+        )
+        self._metrics = [metric for _, metric in self.settings.metrics]
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all examples."""
+        self._totals = Totals(self._metrics, self.settings.average, self.settings.undefined)
+        self._invalid = InvalidCounts()
+
+    def update(
+        self,
+        references: Any,
+        predictions: Any,
+        text: Any = None,
+        sample_weight: Any = None,
+        soft_references: Any = None,
+        soft_predictions: Any = None,
+    ) -> None:
+        """Add a batch of examples.
+
+        Parameters
+        ----------
+        references, predictions : batches of span sets
+            Whatever :func:`mycelium.as_spans` reads, n rows each; row i of both belongs to example i. A single span
+            set is not a batch.
+        text : sequence of str, optional
+            The n texts; bounds are checked against them.
+        sample_weight : sequence of float, optional
+            The n weights: 0, or between 1e-100 and 1e100.
+        soft_references, soft_predictions : batches of spans with probabilities, optional
+            For metrics that read them.
+
+        Raises
+        ------
+        TypeError, ValueError
+            When the input cannot be used as it is; nothing of the batch is counted then.
+        """
+        self._add(self._read(references, predictions, text, sample_weight, soft_references, soft_predictions), None)
+
+    def merge(self, other: Accumulator) -> None:
+        """Add the examples of another accumulator with the same settings.
+
+        Raises
+        ------
+        ValueError
+            When the settings differ.
+        """
+        if not isinstance(other, Accumulator):
+            raise TypeError(f"other must be an Accumulator, got {type(other).__name__}")
+        if other.settings != self.settings:
+            raise ValueError(
+                "accumulators with different settings cannot be merged:"
+                f" {self.settings.signature()} and {other.settings.signature()}"
+            )
+        self._totals.merge(other._totals)
+        self._invalid = self._invalid.plus(other._invalid)
+
+    def compute(self) -> Report:
+        """Return the report over all examples added so far.
+
+        Raises
+        ------
+        ValueError
+            When there are none.
+        """
+        return Report._of(self.settings, self._totals, self._invalid, None)
+
+    def _read(
+        self, references: Any, predictions: Any, text: Any, weight: Any, soft_references: Any, soft_predictions: Any
+    ) -> _Batch:
+        settings = self.settings
+        options = {
+            "text": text,
+            "invalid": settings.invalid,
+            "missing_rows": settings.missing_rows,
+            "offsets": settings.offsets,
+            "end": settings.end,
+        }
+        counts = InvalidCounts()
+        sides: dict[str, SpanBatch | None] = {}
+        for name, side in (
+            ("references", references),
+            ("predictions", predictions),
+            ("soft_references", soft_references),
+            ("soft_predictions", soft_predictions),
+        ):
+            if side is None and name.startswith("soft"):
+                sides[name] = None
+                continue
+            sides[name], found = read_spans(side, name=name, **options)
+            counts = counts.plus(found)
+        rows = check_rows(**sides)
+        check_needs(self._metrics, soft_references, soft_predictions, text is not None)
+        for name in ("soft_references", "soft_predictions"):
+            soft = sides[name]
+            if soft is None:
+                continue
+            if not any("soft" in metric.needs for metric in self._metrics):
+                raise ValueError(f"{name} has no effect: no metric reads it; add 'soft_correlation' to metrics")
+            _check_scores(soft, name)
+        return _Batch(
+            references=sides["references"],  # type: ignore[arg-type]
+            predictions=sides["predictions"],  # type: ignore[arg-type]
+            soft_references=sides["soft_references"],
+            soft_predictions=sides["soft_predictions"],
+            length=None if text is None else _lengths(sides["references"], text),
+            weight=None if weight is None else _weights(weight, rows),
+            invalid=counts,
+        )
+
+    def _add(self, batch: _Batch, keep: Rows | None) -> None:
+        begin = 0
+        for line in lines(
+            batch.references,
+            batch.predictions,
+            soft_references=batch.soft_references,
+            soft_predictions=batch.soft_predictions,
+            text_length=batch.length,
+        ):
+            counted = [metric.count(line) for metric in self._metrics]
+            weight = None if batch.weight is None else batch.weight[begin : begin + line.rows]
+            self._totals.add(counted, weight)
+            if keep is not None:
+                keep.blocks.append(counted)
+            begin += line.rows
+        if keep is not None:
+            keep.weights = batch.weight
+        self._invalid = self._invalid.plus(batch.invalid)
+
+
+class _Batch(NamedTuple):
+    references: SpanBatch
+    predictions: SpanBatch
+    soft_references: SpanBatch | None
+    soft_predictions: SpanBatch | None
+    length: IntArray | None
+    weight: IntArray | FloatArray | None
+    invalid: InvalidCounts
+
+
+def evaluate(
+    *,
+    references: Any,
+    predictions: Any,
+    text: Any = None,
+    profile: str | None = None,
+    metrics: Sequence[str | Metric] | str | Metric | None = None,
+    average: str | None = None,
+    include_per_example: bool = False,
+    span_coverage_delta: int = 0,
+    span_coverage_min_pred_len: int = 1,
+    deteval_recall_threshold: float = 0.8,
+    deteval_precision_threshold: float = 0.4,
+    deteval_granularity_penalty: float = 0.8,
+    cleval_area_precision_threshold: float = 0.3,
+    cleval_granularity_penalty: float = 1.0,
+    sample_weight: Any = None,
+    undefined: float | None = None,
+    tolerance: float = 0.0,
+    invalid: str = "raise",
+    missing_rows: str = "raise",
+    offsets: str = "codepoint",
+    end: str = "exclusive",
+    soft_references: Any = None,
+    soft_predictions: Any = None,
+) -> Report:
+    """Score predicted spans against reference spans.
+
+    Parameters
+    ----------
+    references, predictions : one span set, or a batch of n
+        Half-open ``[start, end)`` offsets in characters. One set is ``[]``, a list of pairs or of span dicts, a dict
+        of lists, or an integer array of shape (k, 2); everything else is a batch, read by :func:`mycelium.as_spans`,
+        whose row i belongs to example i. A bare ``[]`` takes the kind of the other side.
+    text : str, or sequence of n str, optional
+        The answers. Spans must end within them.
+    profile : {"mu_shroom", "ragtruth"}, optional
+        Scoring defaults of a benchmark: macro for Mu-SHROOM, micro for RAGTruth.
+    metrics : sequence of str or Metric, optional
+        Keys (``"iou"``, ``"span_coverage(delta=2)"``) or metrics. The default is the six of
+        ``mycelium.metrics.DEFAULT``.
+    average : {"macro", "micro"}, optional
+        ``"macro"`` is the mean over examples of each example's score; ``"micro"`` divides sums over all examples.
+        The default is the profile's, or macro.
+    include_per_example : bool
+        Add ``per_example`` to each metric: one dict of its outputs for each example, or one float for ``iou``.
+    span_coverage_delta : int
+        Characters by which each reference is widened on both sides.
+    span_coverage_min_pred_len : int
+        Shorter predictions are left out of Span Coverage.
+    deteval_recall_threshold, deteval_precision_threshold : float
+        Shares of a reference and of a prediction that must be covered; a share equal to the threshold passes.
+    deteval_granularity_penalty : float
+        Credit of a span that is part of a split or a merge.
+    cleval_area_precision_threshold : float
+        Share of a prediction that must lie on references for it to be kept; equal passes.
+    cleval_granularity_penalty : float
+        Characters lost by each surplus edge.
+    sample_weight : sequence of n floats, optional
+        Multiplies rows (micro) or weighs the mean (macro). Weight 2 is the row twice.
+    undefined : {0.0, 1.0}, optional
+        Value of a side with nothing to divide by, for all metrics. By default each metric's own: 1, and 0 for
+        ``character``.
+    tolerance : float
+        Subtracted from the thresholds of shares; 0 compares plain doubles, as the published numbers do.
+    invalid : {"raise", "drop", "clip"}
+        What happens to spans that are negative, empty or past the text; see ``Report.invalid`` for the counts.
+        Reversed spans and wrong types always raise.
+    missing_rows : {"raise", "empty"}
+        Whether a row that is None (not annotated) is an error or reads as empty.
+    offsets : {"codepoint", "utf16", "utf8"}
+        Unit of the offsets; all but code points need ``text``.
+    end : {"exclusive", "inclusive"}
+        Whether the end is the first character after the span, or its last.
+    soft_references, soft_predictions : spans with probabilities, optional
+        For ``soft_correlation``; same form as the other sides.
+
+    Returns
+    -------
+    Report
+        A dict of plain floats with the keys of the metrics and ``meta``; its ``signature`` names the conventions.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When the input cannot be scored as it is; the message names the argument, the row and the span.
+
+    Examples
+    --------
+    >>> from mycelium import evaluate
+    >>> report = evaluate(references=[[0, 10]], predictions=[[2, 8]], text="0123456789", profile="mu_shroom")
+    >>> report["iou"], report["span_coverage"]
+    ({'score': 0.6}, {'precision': 1.0, 'recall': 1.0, 'f1': 1.0})
+    >>> evaluate(references=[[[0, 10]], []], predictions=[[[2, 8]], []], average="micro")["iou"]
+    {'score': 0.6}
+    """
+    scores = Accumulator(
+        metrics=metrics,
+        profile=profile,
+        average=average,
+        span_coverage_delta=span_coverage_delta,
+        span_coverage_min_pred_len=span_coverage_min_pred_len,
+        deteval_recall_threshold=deteval_recall_threshold,
+        deteval_precision_threshold=deteval_precision_threshold,
+        deteval_granularity_penalty=deteval_granularity_penalty,
+        cleval_area_precision_threshold=cleval_area_precision_threshold,
+        cleval_granularity_penalty=cleval_granularity_penalty,
+        undefined=undefined,
+        tolerance=tolerance,
+        invalid=invalid,
+        missing_rows=missing_rows,
+        offsets=offsets,
+        end=end,
+    )
+    if _kind("references", references, "predictions", predictions, text) == "set":
+        references, predictions = [references], [predictions]
+        soft_references = None if soft_references is None else [soft_references]
+        soft_predictions = None if soft_predictions is None else [soft_predictions]
+        text = None if text is None else [text]
+        if sample_weight is not None and np.ndim(sample_weight) == 0:
+            sample_weight = [sample_weight]
+    batch = scores._read(references, predictions, text, sample_weight, soft_references, soft_predictions)
+    if not len(batch.references):
+        raise ValueError("references and predictions hold no examples")
+    keep = Rows() if include_per_example or len(batch.references) <= ROWS_KEPT else None
+    scores._add(batch, keep)
+    return Report._of(scores.settings, scores._totals, scores._invalid, keep, include_per_example)
+
+
+def _kind(name: str, x: Any, other_name: str, other: Any, text: Any) -> str:
+    """Tell whether the two sides are one span set each, or batches."""
+    kinds = {name: _kind_of(x), other_name: _kind_of(other)}
+    known = {kind for kind in kinds.values() if kind != "bare"}
+    if len(known) == 2:
+        described = " and ".join(f"{n} is {'one span set' if k == 'set' else 'a batch'}" for n, k in kinds.items())
+        raise ValueError(f"{described}: both must be of one kind")
+    kind = known.pop() if known else ("set" if text is None or isinstance(text, str) else "batch")
+    if text is not None and isinstance(text, str) != (kind == "set"):
+        wanted = "a string, since there is one span set" if kind == "set" else "a sequence of strings, one for each row"
+        raise ValueError(f"text must be {wanted}, got {type(text).__name__}")
+    return kind
+
+
+def _kind_of(x: Any) -> str:
+    if isinstance(x, np.ndarray):
+        if x.ndim == 2 and x.shape[1] == 2:
+            numbers = np.issubdtype(x.dtype, np.number) or (x.dtype == object and np.ndim(x.flat[0]) == 0)
+            return "set" if not x.size or (numbers and not isinstance(x.flat[0], Mapping)) else "batch"
+        if x.ndim != 1:
+            return "batch"
+    elif isinstance(x, Mapping):
+        return "set"
+    elif not isinstance(x, (list, tuple)):
+        return "batch"
+    if not len(x):
+        return "bare"
+    first = x[0]
+    if isinstance(first, Mapping):
+        # A span has numbers at start and end; a row as a dict of lists has lists there.
+        return "batch" if any(np.ndim(first.get(key, 0)) for key in ("start", "end")) else "set"
+    if isinstance(first, (list, tuple, np.ndarray)) and len(first) in (2, 3):
+        inner = (list, tuple, dict, np.ndarray, type(None))
+        return "batch" if any(isinstance(value, inner) for value in first[:2]) else "set"
+    return "batch"
+
+
+def _lengths(references: SpanBatch | None, text: Any) -> IntArray:
+    if references is not None and references.length is not None:
+        return references.length
+    return text_lengths(text)
+
+
+def _weights(weight: Any, rows: int) -> IntArray | FloatArray:
+    """Return the weights as integers where all are whole, which keeps sums exact, else as floats."""
+    out = np.asarray(weight)
+    if out.ndim != 1 or len(out) != rows:
+        raise ValueError(f"sample_weight must have shape ({rows},), got {out.shape}")
+    if out.dtype == bool or not np.issubdtype(out.dtype, np.number) or np.iscomplexobj(out):
+        raise TypeError(f"sample_weight must hold numbers, got dtype {out.dtype}")
+    real = out.astype(np.float64)
+    low, high = WEIGHTS
+    bad = np.flatnonzero(~((real >= low) & (real <= high)) & (real != 0))
+    if len(bad):
+        raise ValueError(
+            f"sample_weight: row {bad[0]} is {real[bad[0]]}, expected 0 or a number between {low:g} and {high:g}"
+        )
+    whole = (real == np.floor(real)).all() and (not rows or real.max() < 2**31)
+    return real.astype(np.int64) if whole else real
+
+
+def _check_scores(batch: SpanBatch, name: str) -> None:
+    lacking = np.flatnonzero(np.isnan(batch.score)) if batch.score is not None else np.arange(len(batch.start))
+    if len(lacking):
+        j = int(lacking[0])
+        row = int(batch.row[j])
+        raise ValueError(
+            f"{name}: {len(lacking)} spans have no probability; the first is row {row},"
+            f" span {j - int(batch.offsets[row])} [{batch.start[j]}, {batch.end[j]}]"
+        )
