@@ -7,7 +7,14 @@
 
 from mycelium import formats, metrics
 from mycelium._version import __version__
-from mycelium.formats import as_spans
+from mycelium.formats import (
+    as_spans,
+    spans_from_mask,
+    spans_from_probabilities,
+    spans_from_quotes,
+    spans_from_tags,
+    spans_from_tokens,
+)
 from mycelium.metrics import Metric
 from mycelium.report import Report
 from mycelium.scoring import Accumulator, evaluate
@@ -24,4 +31,9 @@ __all__ = [
     "evaluate",
     "formats",
     "metrics",
+    "spans_from_mask",
+    "spans_from_probabilities",
+    "spans_from_quotes",
+    "spans_from_tags",
+    "spans_from_tokens",
 ]

@@ -157,6 +157,25 @@ class Report(dict[str, Any]):
             )
         return self._settings, self._rows
 
+    def flat(self) -> dict[str, float]:
+        """Return the scores as one flat dict of floats, for training loops and tables of experiments.
+
+        A metric with one output keeps its key, others get ``_precision``, ``_recall`` and ``_f1``.
+
+        Examples
+        --------
+        >>> import mycelium
+        >>> mycelium.evaluate(references=[[0, 10]], predictions=[[2, 8]], metrics=["iou", "character"]).flat()
+        {'iou': 0.6, 'character_precision': 1.0, 'character_recall': 0.6, 'character_f1': 0.75}
+        """
+        return {
+            key if output == "score" else f"{key}_{output}": value
+            for key in self
+            if key != "meta"
+            for output, value in self[key].items()
+            if output != "per_example"
+        }
+
     def to_table(self, format: str = "text", *, digits: int = 4) -> str:
         """Return the scores as a table.
 

@@ -20,6 +20,8 @@ def corpora() -> Path:
     """Return the folder of the published corpora; the test is skipped where there is none."""
     folder = os.environ.get("MYCELIUM_DATA")
     if not folder or not Path(folder).is_dir():
+        if os.environ.get("MYCELIUM_DATA_REQUIRED"):
+            pytest.fail(f"MYCELIUM_DATA is {folder!r}, which is no folder, and the tests on corpora must run here")
         pytest.skip("needs the published corpora: set MYCELIUM_DATA to their folder")
     return Path(folder).resolve()
 

@@ -31,7 +31,8 @@ def _stats(line: Line) -> Statistics:
     x, y = (_centred_ranks(value, row, weight, base) for value in values)
     xy, xx, yy = (np.bincount(row, weights=weight * a * b, minlength=line.rows) for a, b in ((x, y), (x, x), (y, y)))
     flat = constant[0] | constant[1]
-    spread = np.sqrt(xx) * np.sqrt(yy)
+    # One root of the product, so that equal sides give exactly 1.
+    spread = np.sqrt(xx * yy)
     rho = np.clip(np.where(flat, 0.0, xy) / np.where(flat, 1.0, spread), -1.0, 1.0)
     rho[constant[0] & constant[1]] = 1.0
     return columns(rho, np.ones(line.rows))
