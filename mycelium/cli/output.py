@@ -1,0 +1,98 @@
+"""How a report and its slices are laid out; no number is computed here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mycelium.cli.common import DataError
+from mycelium.report import Report, slices_table
+from mycelium.tables import render
+
+__all__ = ["FORMATS", "layout", "per_example_lines", "slice_names"]
+
+FORMATS = ("table", "json", "markdown", "csv")
+_OUTPUTS = ("precision", "recall", "f1", "score")
+
+Slices = Mapping[str, Mapping[str, Report]]
+
+
+def layout(report: Report, slices: Slices, format: str) -> str:
+    """Return the report and its slices as text that ends with a line feed."""
+    if format == "json":
+        content = {
+            "report": _without_rows(report),
+            "signature": report.signature,
+            "slices": {
+                name: {value: _without_rows(part) for value, part in parts.items()} for name, parts in slices.items()
+            },
+        }
+        return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    if format == "csv":
+        return _csv(report, slices)
+    style = "markdown" if format == "markdown" else "text"
+    parts = [report.to_table(style)]
+    for name, reports in slices.items():
+        parts += [f"F1 or score by {name}", slices_table(reports, name=name, format=style)]
+    return "\n\n".join(parts) + "\n"
+
+
+def per_example_lines(report: Report, ids: Sequence[Any] | None, slices: Mapping[str, Sequence[str]]) -> str:
+    """Return one JSON object a line: id, slices, and the scores of each metric."""
+    keys = [key for key in report if key != "meta"]
+    lines = []
+    for i in range(report["meta"]["examples"]):
+        record: dict[str, Any] = {"id": i if ids is None else ids[i]}
+        if slices:
+            record["by"] = {name: values[i] for name, values in slices.items()}
+        record["scores"] = {key: report[key]["per_example"][i] for key in keys}
+        lines.append(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
+    return "".join(lines)
+
+
+def slice_names(values: Sequence[Any], name: str, path: str) -> list[str]:
+    """Return the values of a column as names of slices, written as JSON writes them.
+
+    Raises
+    ------
+    DataError
+        When the column holds lists or objects, or values of two types that would share a name.
+    """
+    bad = next((value for value in values if isinstance(value, (list, dict))), None)
+    if bad is not None:
+        raise DataError(f"{path}: {name} cannot name slices, it holds {type(bad).__name__}s such as {str(bad)[:40]!r}")
+    names = [value if isinstance(value, str) else json.dumps(value, default=str) for value in values]
+    if len(set(names)) != len({(type(value), value) for value in values}):
+        raise DataError(f"{path}: {name} holds numbers and strings that look the same")
+    return names
+
+
+def _without_rows(report: Report) -> dict[str, Any]:
+    return {key: {k: v for k, v in values.items() if k != "per_example"} for key, values in report.items()}
+
+
+def _csv(report: Report, slices: Slices) -> str:
+    header = ["by", "value", "examples", "average", "metric", *_OUTPUTS, "signature"]
+    rows = list(_csv_rows("", "", report))
+    for name, parts in slices.items():
+        for value, part in parts.items():
+            rows += _csv_rows(name, value, part)
+    return render(header, rows, format="csv") + "\n"
+
+
+def _csv_rows(name: str, value: str, report: Report) -> list[list[str]]:
+    meta = report["meta"]
+    return [
+        [
+            name,
+            value,
+            str(meta["examples"]),
+            meta["average"],
+            key,
+            *(repr(scores[output]) if output in scores else "" for output in _OUTPUTS),
+            report.signature,
+        ]
+        for key, scores in report.items()
+        if key != "meta"
+    ]
