@@ -27,6 +27,7 @@ __all__ = ["Facts", "Line", "Side", "lines"]
 #: Rows laid out together: small enough for the arrays of a typical corpus to stay in the processor's cache.
 ROWS_AT_ONCE = 1 << 14
 _LIMIT = 2**62
+_LONGEST = 2**62
 
 
 class Side:
@@ -247,6 +248,18 @@ def _stride(references: SpanBatch, predictions: SpanBatch) -> int:
     return 1 + max((int(batch.end.max()) for batch in (references, predictions) if len(batch.end)), default=0)
 
 
+def _check_sums(batch: SpanBatch, name: str) -> None:
+    """Refuse rows whose lengths do not add up within 62 bits."""
+    length = batch.end - batch.start
+    if len(length) and len(length) * int(length.max()) >= _LONGEST:
+        total = np.bincount(batch.row, weights=length)
+        if total.max() >= _LONGEST:
+            row = int(total.argmax())
+            raise ValueError(
+                f"{name}: row {row}: its spans add up to {total[row]:.3g} characters, expected under 2**62"
+            )
+
+
 def lines(
     references: SpanBatch,
     predictions: SpanBatch,
@@ -256,7 +269,15 @@ def lines(
     text_length: IntArray | None = None,
     rows_at_once: int | None = None,
 ) -> Iterator[Line]:
-    """Lay a batch out in blocks of rows, each on a line that fits into 62 bits."""
+    """Lay a batch out in blocks of rows, each on a line that fits into 62 bits.
+
+    Raises
+    ------
+    ValueError
+        When the lengths of one row's spans add up to 2**62 characters or more.
+    """
+    for name, batch in (("references", references), ("predictions", predictions)):
+        _check_sums(batch, name)
     n = len(references)
     step = max(1, min(rows_at_once or ROWS_AT_ONCE, _LIMIT // _stride(references, predictions)))
     for begin in range(0, n, step):

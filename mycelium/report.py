@@ -128,7 +128,8 @@ class Report(dict[str, Any]):
         Returns
         -------
         dict
-            A report for each distinct value, sorted by its text. Each equals the evaluation of its examples alone.
+            A report for each distinct value, sorted by its text. Each equals the evaluation of its examples alone, but
+            for ``invalid``: what leniency did is counted in the whole report only.
         """
         settings, rows = self._kept()
         n = len(rows)

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mycelium.formats import read_spans, text_lengths
+from mycelium.formats import read_spans
 from mycelium.line import lines
 from mycelium.metrics import Metric
 from mycelium.metrics.base import check_needs, check_rows
 from mycelium.reduce import Totals
 from mycelium.report import ROWS_KEPT, Report, Rows
 from mycelium.settings import Settings
-from mycelium.spans import FloatArray, IntArray, InvalidCounts, SpanBatch
+from mycelium.spans import FloatArray, IntArray, InvalidCounts, SpanBatch, check_spans
 
 __all__ = ["Accumulator", "evaluate"]
 
@@ -167,33 +167,33 @@ deteval_granularity_penalty, cleval_area_precision_threshold, cleval_granularity
             "end": settings.end,
         }
         counts = InvalidCounts()
-        sides: dict[str, SpanBatch | None] = {}
+        sides: dict[str, SpanBatch] = {}
         for name, side in (
             ("references", references),
             ("predictions", predictions),
             ("soft_references", soft_references),
             ("soft_predictions", soft_predictions),
         ):
-            if side is None and name.startswith("soft"):
-                sides[name] = None
-                continue
-            sides[name], found = read_spans(side, name=name, **options)
-            counts = counts.plus(found)
+            if side is not None or not name.startswith("soft"):
+                sides[name], found = read_spans(side, name=name, **options)
+                counts = counts.plus(found)
         rows = check_rows(**sides)
-        check_needs(self._metrics, soft_references, soft_predictions, text is not None)
-        for name in ("soft_references", "soft_predictions"):
-            soft = sides[name]
-            if soft is None:
-                continue
+        length = _common_length(sides)
+        if length is not None:
+            for name, batch in sides.items():
+                if batch.length is None:
+                    sides[name], found = check_spans(batch.with_length(length), name=name, invalid=settings.invalid)
+                    counts = counts.plus(found)
+        check_needs(self._metrics, soft_references, soft_predictions, length is not None)
+        for name in sides.keys() & {"soft_references", "soft_predictions"}:
             if not any("soft" in metric.needs for metric in self._metrics):
                 raise ValueError(f"{name} has no effect: no metric reads it; add 'soft_correlation' to metrics")
-            _check_scores(soft, name)
+            _check_scores(sides[name], name)
         return _Batch(
-            references=sides["references"],  # type: ignore[arg-type]
-            predictions=sides["predictions"],  # type: ignore[arg-type]
-            soft_references=sides["soft_references"],
-            soft_predictions=sides["soft_predictions"],
-            length=None if text is None else _lengths(sides["references"], text),
+            **{name: sides.get(name) for name in ("soft_references", "soft_predictions")},
+            references=sides["references"],
+            predictions=sides["predictions"],
+            length=length,
             weight=None if weight is None else _weights(weight, rows),
             invalid=counts,
         )
@@ -394,10 +394,20 @@ def _kind_of(x: Any) -> str:
     return "batch"
 
 
-def _lengths(references: SpanBatch | None, text: Any) -> IntArray:
-    if references is not None and references.length is not None:
-        return references.length
-    return text_lengths(text)
+def _common_length(sides: Mapping[str, SpanBatch]) -> IntArray | None:
+    """Return the lengths of the texts, if any side knows them; all that do must agree."""
+    known = [(name, batch.length) for name, batch in sides.items() if batch.length is not None]
+    if not known:
+        return None
+    first, length = known[0]
+    for name, other in known[1:]:
+        differ = np.flatnonzero(length != other)
+        if len(differ):
+            row = int(differ[0])
+            raise ValueError(
+                f"row {row}: {first} speaks of a text of {length[row]} characters, {name} of one of {other[row]}"
+            )
+    return length
 
 
 def _weights(weight: Any, rows: int) -> IntArray | FloatArray:
@@ -419,11 +429,13 @@ def _weights(weight: Any, rows: int) -> IntArray | FloatArray:
 
 
 def _check_scores(batch: SpanBatch, name: str) -> None:
-    lacking = np.flatnonzero(np.isnan(batch.score)) if batch.score is not None else np.arange(len(batch.start))
-    if len(lacking):
-        j = int(lacking[0])
+    score = np.full(len(batch.start), np.nan) if batch.score is None else batch.score
+    wrong = np.flatnonzero(~((score >= 0) & (score <= 1)))
+    if len(wrong):
+        j = int(wrong[0])
         row = int(batch.row[j])
+        shown = "none" if np.isnan(score[j]) else f"{score[j]}"
         raise ValueError(
-            f"{name}: {len(lacking)} spans have no probability; the first is row {row},"
-            f" span {j - int(batch.offsets[row])} [{batch.start[j]}, {batch.end[j]}]"
+            f"{name}: {len(wrong)} spans without a probability between 0 and 1; the first is row {row},"
+            f" span {j - int(batch.offsets[row])} [{batch.start[j]}, {batch.end[j]}]: {shown}"
         )

@@ -119,6 +119,9 @@ def _select(
         metrics = DEFAULT
     elif isinstance(metrics, (str, Metric)):
         metrics = (metrics,)
+    elif isinstance(metrics, (set, frozenset)):
+        raise TypeError("metrics is a set, whose order is arbitrary; give a list")
+    metrics = tuple(metrics)
     changed: dict[str, dict[str, float]] = {}
     for long_name, value in long_named.items():
         name, parameter = LONG_NAMES[long_name]

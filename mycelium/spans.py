@@ -245,6 +245,10 @@ class SpanBatch:
                 return False
         return True
 
+    def with_length(self, length: IntArray) -> SpanBatch:
+        """Return the batch with the lengths of its texts, shape (n,), unchecked: see :func:`check_spans`."""
+        return SpanBatch._trusted(self.offsets, self.start, self.end, self.label, self.score, length)
+
     def _rows(self, begin: int, stop: int) -> SpanBatch:
         first, last = self.offsets[begin], self.offsets[stop]
         return SpanBatch._trusted(
@@ -377,11 +381,11 @@ def _reason(batch: SpanBatch, j: int, rows: IntArray, inclusive: bool) -> str:
         reason = "reversed"
     elif start < 0:
         reason = "negative"
-    elif end == start:
-        reason = "empty"
     elif length is not None and end > length:
         reason = f"past the end of the text ({length} characters)"
-    else:
+    elif end >= MAX_OFFSET:
         reason = f"offset of {MAX_OFFSET} or more"
+    else:
+        reason = "empty"
     shown = f"[{start}, {end - 1}]" if inclusive else f"[{start}, {end}]"
     return f"row {row}, span {j - int(batch.offsets[row])} {shown}: {reason}"

@@ -47,7 +47,7 @@ class Spans(pa.ExtensionType):
         return cls()
 
 
-LAYOUTS = {
+LAYOUTS: dict[str, Any] = {
     "inferred": lambda rows: pa.array(rows, pa.list_(PAIR)),
     "large_list": lambda rows: pa.array(rows, pa.large_list(pa.large_list(pa.int64()))),
     "fixed_size_list": lambda rows: pa.array(rows, pa.list_(pa.list_(pa.int64(), 2))),
@@ -55,7 +55,6 @@ LAYOUTS = {
     "int16": lambda rows: pa.array(rows, pa.list_(pa.list_(pa.int16(), 2))),
     "uint8": lambda rows: pa.array(rows, pa.large_list(pa.list_(pa.uint8()))),
     "uint64": lambda rows: pa.array(rows, pa.list_(pa.list_(pa.uint64()))),
-    "list_view": list_view,
     "extension": lambda rows: pa.ExtensionArray.from_storage(Spans(), pa.array(rows, pa.list_(PAIR))),
     "struct": lambda rows: pa.array(dicts(rows), pa.list_(SPAN)),
     "struct, large_list": lambda rows: pa.array(dicts(rows), pa.large_list(SPAN)),
@@ -67,6 +66,10 @@ LAYOUTS = {
         pa.struct([("start", pa.list_(pa.int32())), ("end", pa.large_list(pa.int64()))]),
     ),
 }
+
+
+if hasattr(pa, "ListViewArray"):
+    LAYOUTS["list_view"] = list_view
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -138,7 +141,9 @@ def test_column_of_nulls() -> None:
     assert as_spans(chunks, missing_rows="empty").tolist() == [[], [[0, 4]]]
 
 
-LABEL_TYPES = [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string()), pa.string_view()]
+LABEL_TYPES = [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())]
+if hasattr(pa, "string_view"):
+    LABEL_TYPES.append(pa.string_view())
 
 
 @pytest.mark.parametrize("kind", LABEL_TYPES, ids=str)
@@ -324,9 +329,7 @@ def test_any_slices_of_any_layout(rows: Any, layout: str, cuts: list[int]) -> No
     assert counts.missing == expected.count(None)
 
 
-@pytest.mark.parametrize(
-    "kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string()), pa.string_view()], ids=str
-)
+@pytest.mark.parametrize("kind", LABEL_TYPES, ids=str)
 def test_text_lengths(kind: Any) -> None:
     texts = ["a", "", "🙂b", "e\u0301"]
     column = pa.array(texts, kind)

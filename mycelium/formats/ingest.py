@@ -159,6 +159,11 @@ def _again(batch: SpanBatch, name: str, text: Any, invalid: str) -> tuple[SpanBa
         return batch, InvalidCounts()
     length = text_lengths(text)
     _same_length(name, len(batch), len(length))
+    if batch.length is not None and (differ := np.flatnonzero(batch.length != length)).size:
+        row = int(differ[0])
+        raise ValueError(
+            f"{name}: row {row} was read with a text of {batch.length[row]} characters, text has {length[row]}"
+        )
     longer = SpanBatch._trusted(batch.offsets, batch.start, batch.end, batch.label, batch.score, length)
     return check_spans(longer, name=name, invalid=invalid)
 
