@@ -313,7 +313,7 @@ def _describe(value: object) -> str:
 
 
 def check_spans(
-    batch: SpanBatch, *, name: str, invalid: str = "raise", inclusive: bool = False
+    batch: SpanBatch, *, name: str, invalid: str = "raise", inclusive: bool = False, unit: str = "characters"
 ) -> tuple[SpanBatch, InvalidCounts]:
     """Apply the rule ``0 <= start < end <= length`` to every span.
 
@@ -329,6 +329,8 @@ def check_spans(
         before the start) and offsets of 2**53 or more always raise: no reading of them is safe.
     inclusive : bool
         Whether the ends were given inclusively; used by messages only.
+    unit : str
+        What the offsets count; used by messages only.
 
     Returns
     -------
@@ -350,7 +352,7 @@ def check_spans(
         return batch, InvalidCounts()
     fatal = (end < start) | ((start >= MAX_OFFSET) | (end >= MAX_OFFSET) if limit is None else False)
     if invalid == "raise" or fatal.any():
-        raise ValueError(_message(batch, bad if invalid == "raise" else fatal, name, inclusive))
+        raise ValueError(_message(batch, bad if invalid == "raise" else fatal, name, inclusive, unit))
     rows = len(np.unique(batch.row[bad]))
     if invalid == "drop":
         return batch._keep(~bad), InvalidCounts(rows=rows, dropped=int(bad.sum()))
@@ -362,10 +364,10 @@ def check_spans(
     return clipped, InvalidCounts(rows=rows, dropped=int((~keep).sum()), clipped=int((bad & keep).sum()))
 
 
-def _message(batch: SpanBatch, bad: BoolArray, name: str, inclusive: bool) -> str:
+def _message(batch: SpanBatch, bad: BoolArray, name: str, inclusive: bool, unit: str) -> str:
     rows = batch.row
     where = np.flatnonzero(bad)
-    named = "; ".join(_reason(batch, int(j), rows, inclusive) for j in where[:_NAMED])
+    named = "; ".join(_reason(batch, int(j), rows, inclusive, unit) for j in where[:_NAMED])
     more = f"; and {len(where) - _NAMED} more" if len(where) > _NAMED else ""
     n, n_rows = len(where), len(np.unique(rows[where]))
     return (
@@ -374,7 +376,7 @@ def _message(batch: SpanBatch, bad: BoolArray, name: str, inclusive: bool) -> st
     )
 
 
-def _reason(batch: SpanBatch, j: int, rows: IntArray, inclusive: bool) -> str:
+def _reason(batch: SpanBatch, j: int, rows: IntArray, inclusive: bool, unit: str) -> str:
     start, end, row = int(batch.start[j]), int(batch.end[j]), int(rows[j])
     length = None if batch.length is None else int(batch.length[row])
     if end < start:
@@ -382,7 +384,7 @@ def _reason(batch: SpanBatch, j: int, rows: IntArray, inclusive: bool) -> str:
     elif start < 0:
         reason = "negative"
     elif length is not None and end > length:
-        reason = f"past the end of the text ({length} characters)"
+        reason = f"past the end of the text ({length} {unit})"
     elif end >= MAX_OFFSET:
         reason = f"offset of {MAX_OFFSET} or more"
     else:

@@ -58,7 +58,7 @@ FORMS = {
     ],
     "mixed": [[[0, 4], {"start": 6, "end": 9}], {"start": [], "end": []}, np.array([[2, 8]])],
     "mixed spans": [[(0, 4), np.array([6, 9])], (), [[2, 8]]],
-    "a deque": collections.UserList(ROWS),
+    "another sequence": collections.UserList(ROWS),
 }
 
 

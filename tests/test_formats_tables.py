@@ -123,7 +123,7 @@ class TestPolars:
             [{"start": 0, "end": 4, "label": "x", "prob": 0.5}],
             [{"start": 1, "end": 2, "label": None, "prob": None}],
         ]
-        for kind in (self.pl.String, self.pl.Categorical, self.pl.Enum(["x"])):
+        for kind in (self.pl.String, self.pl.Categorical):
             pl = self.pl
             span = pl.Struct({"start": pl.Int64, "end": pl.Int64, "label": kind, "prob": pl.Float64})
             batch = as_spans(pl.Series(rows, dtype=pl.List(span)))
@@ -213,6 +213,8 @@ class TestDatasets:
     def test_nested_and_streamed(self) -> None:
         d = self.datasets
         table = d.Dataset.from_dict({"answer": [{"spans": row} for row in ROWS]})
+        if isinstance(table["answer"], list):
+            pytest.skip("before datasets 4, columns are lists")
         assert as_spans(table["answer"]["spans"]).tolist() == ROWS
         assert as_spans(table.to_iterable_dataset()["answer"]["spans"]).tolist() == ROWS
 

@@ -35,8 +35,8 @@ def read_rows(rows: Sequence[Any], name: str, element: str = "span") -> Raw:
     rows, missing = _find_missing(rows, types)
     try:
         raw = _regular(rows, types if missing is None else types_of(rows))
-    except (TypeError, ValueError, KeyError, OverflowError, AttributeError):
-        raw = None
+    except (TypeError, ValueError, KeyError, OverflowError, AttributeError, DeprecationWarning):
+        raw = None  # the warning is NumPy 1's when a NumPy bool is taken as an integer, where warnings are errors
     if raw is None:
         raw = read_carefully(rows, name, element)
     return raw._replace(missing=missing)
@@ -157,21 +157,21 @@ def _dicts_of_lists(rows: Sequence[Any]) -> Raw | None:
 
 
 def _arrays(rows: Sequence[Any]) -> Raw | None:
-    sizes = np.fromiter(map(attrgetter("size"), rows), np.int64, len(rows))
-    if any(dtype.kind == "O" for dtype in distinct(list(map(attrgetter("dtype"), rows)))):
+    kinds = {dtype.kind for dtype in distinct(list(map(attrgetter("dtype"), rows)))}
+    if "O" in kinds:
         # pandas reads lists as arrays of objects
         return _regular_lists(list(map(_listed, rows)))
-    if not sizes.all():
-        rows = list(compress(rows, sizes.tolist()))
-    if not rows:
-        nothing = np.empty(0, dtype=np.int64)
-        return Raw(_offsets(sizes), nothing, nothing)
-    # (k, 2) for every k
-    shapes = list(map(attrgetter("shape"), rows))
-    if distinct(list(map(len, shapes))) != {2} or distinct(list(map(itemgetter(1), shapes))) != {2}:
-        return None
+    shapes = set(map(attrgetter("shape"), rows))
+    if all(len(shape) == 2 and shape[1] == 2 for shape in shapes) and kinds <= {"i", "u"}:
+        counts = np.fromiter(map(len, rows), np.int64, len(rows))
+    else:
+        # Empty rows may have any shape and type.
+        counts = np.fromiter(map(attrgetter("size"), rows), np.int64, len(rows)) // 2
+        rows = list(compress(rows, map(attrgetter("size"), rows)))
+        if any(len(shape) != 2 or shape[1] != 2 for shape in shapes if 0 not in shape):
+            return None
     pairs = _joined(rows)
-    return None if pairs is None else Raw(_offsets(sizes // 2), pairs[:, 0].copy(), pairs[:, 1].copy())
+    return None if pairs is None else Raw(_offsets(counts), *pairs.reshape(-1, 2).T.copy())
 
 
 def _joined(arrays: Sequence[Any]) -> IntArray | None:

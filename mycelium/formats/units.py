@@ -80,7 +80,7 @@ def convert(
 
     given = SpanBatch._trusted(raw.offsets, raw.start, end, raw.label, raw.score, units)
     # Raises what is invalid under "raise", and what is reversed under any policy.
-    checked, counts = check_spans(given, name=name, invalid=invalid, inclusive=inclusive)
+    checked, counts = check_spans(given, name=name, invalid=invalid, inclusive=inclusive, unit=f"{unit} units")
     inside = table.inside(given, wide)
     if inside.any():
         if invalid == "raise":
@@ -89,7 +89,9 @@ def convert(
                 problems.add(row, span, shown, f"begins or ends inside a character ({unit} units)", ValueError)
             problems.check()
         # Once more without these, for the counts: a span is dropped once, a row is counted once.
-        checked, counts = check_spans(given._keep(~inside), name=name, invalid=invalid, inclusive=inclusive)
+        checked, counts = check_spans(
+            given._keep(~inside), name=name, invalid=invalid, inclusive=inclusive, unit=f"{unit} units"
+        )
         bad = inside | (given.start < 0) | (given.end <= given.start) | (given.end > np.repeat(units, given.counts))
         counts = counts._replace(rows=len(np.unique(given.row[bad])), dropped=counts.dropped + int(inside.sum()))
     start, end = table.characters(checked, wide)
