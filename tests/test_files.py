@@ -55,6 +55,7 @@ def test_text_is_kept_byte_for_byte(tmp_path: Path) -> None:
         (b"{'a': 1}", "not JSON: Expecting property name enclosed in double quotes (column 2)"),
         (b'{"a": 1} {"a": 2}', "not JSON: Extra data (column 10)"),
         (b'{"a": 1', "not JSON: Expecting ',' delimiter (column 8)"),
+        (b'{"a": 1\n', "not JSON: Expecting ',' delimiter (column 8)"),
         (b"[1, 2]", "expected a JSON object, got an array"),
         (b'"x"', "expected a JSON object, got a string"),
         (b"3", "expected a JSON object, got a number"),

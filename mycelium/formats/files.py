@@ -109,7 +109,8 @@ def read_jsonl(source: Source, *, problems: list[str] | None = None) -> list[tup
         if not line.strip(b" \t\r\n"):
             continue
         try:
-            record = decode(line.decode("utf-8"))
+            # Without the line's own end, whose column in a message would be that of a next line.
+            record = decode(line.rstrip(b"\r\n").decode("utf-8"))
             if type(record) is not dict:
                 raise ValueError(f"expected a JSON object, got {kind(record)}")
         except (ValueError, RecursionError) as error:
