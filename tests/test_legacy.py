@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 import pytest
+
 import span_coverage
 from span_coverage import SpanCoveragePRF, span_coverage_counts_one, span_coverage_macro, span_coverage_micro
 
