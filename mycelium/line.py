@@ -51,15 +51,18 @@ class Side:
         return len(self.start)
 
     @cached_property
-    def disjoint(self) -> bool:
-        """Whether no two spans of a row share a character."""
-        return bool((self.start[1:] >= np.maximum.accumulate(self.end)[:-1]).all()) if len(self) else True
+    def reach(self) -> IntArray:
+        """The furthest end so far, for each sorted span, shape (m,)."""
+        return np.maximum.accumulate(self.end) if len(self) else self.end
 
     @cached_property
+    def tangled(self) -> IntArray:
+        """The rows in which two spans share a character, rising."""
+        later = np.flatnonzero(self.start[1:] < self.reach[:-1]) + 1
+        return np.unique(np.searchsorted(self.offsets, later, side="right") - 1)
+
     def union(self) -> Side:
-        """The characters of each row's spans as disjoint spans."""
-        if self.disjoint:
-            return self
+        """Return the characters of each row's spans as disjoint spans."""
         start, end, offsets = intervals.union(self.start, self.end, self.offsets)
         return Side(offsets, start, end, end - start)
 
@@ -71,7 +74,11 @@ class Side:
     @cached_property
     def characters(self) -> IntArray:
         """Number of distinct characters in each row's spans, shape (n,)."""
-        return self.union.total
+        if not len(self.tangled):
+            return self.total
+        out = self.total.copy()
+        out[self.tangled] = self.of_rows(self.tangled)[0].union().total
+        return out
 
     @cached_property
     def count(self) -> IntArray:
@@ -82,7 +89,18 @@ class Side:
         """Return the side with only the spans that the mask (m,) names."""
         offsets = np.zeros(len(self) + 1, dtype=np.int64)
         np.cumsum(keep, out=offsets[1:])
-        return Side(offsets[self.offsets], self.start[keep], self.end[keep], self.length[keep])
+        return self._take(np.flatnonzero(keep), offsets.take(self.offsets))
+
+    def of_rows(self, rows: IntArray) -> tuple[Side, IntArray]:
+        """Return a side of these rows only, and the positions of its spans here."""
+        count = self.count.take(rows)
+        offsets = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum(count, out=offsets[1:])
+        spans = np.repeat(self.offsets.take(rows) - offsets[:-1], count) + np.arange(offsets[-1])
+        return self._take(spans, offsets), spans
+
+    def _take(self, spans: IntArray, offsets: IntArray) -> Side:
+        return Side(offsets, self.start.take(spans), self.end.take(spans), self.length.take(spans))
 
 
 class Facts(NamedTuple):
@@ -96,6 +114,8 @@ class Facts(NamedTuple):
         Whether a reference contains a prediction whole; whether a prediction lies whole inside a reference.
     equal_p : bool array
         Whether a prediction equals a reference.
+    shared_p : int64 array
+        Characters that each prediction shares with references, added over the references.
     """
 
     degree_r: IntArray
@@ -103,6 +123,7 @@ class Facts(NamedTuple):
     holds_r: BoolArray
     inside_p: BoolArray
     equal_p: BoolArray
+    shared_p: IntArray
 
 
 class Line:
@@ -180,6 +201,7 @@ class Line:
             leading.end,
             other.start,
             other.end,
+            reach=other.reach,
             chosen=chosen,
             at_once=intervals.PAIRS_AT_ONCE,
         )
@@ -194,48 +216,38 @@ class Line:
             holds_r=np.zeros(len(references), dtype=bool),
             inside_p=np.zeros(len(predictions), dtype=bool),
             equal_p=np.zeros(len(predictions), dtype=bool),
+            shared_p=np.zeros(len(predictions), dtype=np.int64),
         )
         for major, minor, shared in self.pairs():
             facts.degree_r[:] += np.bincount(major, minlength=len(references))
             facts.degree_p[:] += np.bincount(minor, minlength=len(predictions))
-            inside = shared == predictions.length[minor]
-            major, minor, shared = major[inside], minor[inside], shared[inside]
+            np.add.at(facts.shared_p, minor, shared)
+            inside = np.flatnonzero(shared == predictions.length.take(minor))
+            major, minor, shared = major.take(inside), minor.take(inside), shared.take(inside)
             facts.holds_r[major] = True
             facts.inside_p[minor] = True
-            facts.equal_p[minor[shared == references.length[major]]] = True
+            facts.equal_p[minor.take(np.flatnonzero(shared == references.length.take(major)))] = True
         return facts
-
-    @cached_property
-    def _shared(self) -> IntArray:
-        """Number of reference characters in each span of the union of the predictions."""
-        references, marked = self.references.union, self.predictions.union
-        if self.references.disjoint and self.predictions.disjoint:
-            total = np.zeros(len(marked), dtype=np.int64)
-            for block in self.pairs():
-                np.add.at(total, block.minor, block.shared)
-            return total
-        shared = intervals.covered(marked.end, references.start, references.end)
-        return shared - intervals.covered(marked.start, references.start, references.end)
 
     @cached_property
     def intersection(self) -> IntArray:
         """Number of characters of each row that both sides mark, shape (n,)."""
-        return intervals.row_sums(self._shared, self.predictions.union.offsets)
+        return self.intersection_with(None)
 
-    def intersection_with(self, kept: BoolArray) -> IntArray:
+    def intersection_with(self, kept: BoolArray | None) -> IntArray:
         """Count the characters of each row that the references and the kept predictions mark, shape (n,)."""
-        predictions, union = self.predictions, self.predictions.union
-        if predictions.disjoint:
-            return intervals.row_sums(np.where(kept, self._shared, 0), predictions.offsets)
-        # Where predictions overlap, only a group that is kept in part must be merged again.
-        group = np.searchsorted(union.start, predictions.start, side="right") - 1
-        lost = np.bincount(group[~kept], minlength=len(union)) > 0
-        both = intervals.row_sums(np.where(lost, 0, self._shared), union.offsets)
-        again = predictions.chosen(kept & lost[group]).union
-        references = self.references.union
-        shared = intervals.covered(again.end, references.start, references.end)
-        shared -= intervals.covered(again.start, references.start, references.end)
-        return both + intervals.row_sums(shared, again.offsets)
+        shared = self.facts.shared_p if kept is None else np.where(kept, self.facts.shared_p, 0)
+        both = intervals.row_sums(shared, self.predictions.offsets)
+        # Where spans of one side share characters, pairs would count these more than once.
+        rows = np.union1d(self.references.tangled, self.predictions.tangled)
+        if len(rows):
+            references = self.references.of_rows(rows)[0].union()
+            predictions, spans = self.predictions.of_rows(rows)
+            marked = (predictions if kept is None else predictions.chosen(kept.take(spans))).union()
+            inner = intervals.covered(marked.end, references.start, references.end)
+            inner -= intervals.covered(marked.start, references.start, references.end)
+            both[rows] = intervals.row_sums(inner, marked.offsets)
+        return both
 
 
 def _chain(first: Pairs, second: Pairs, rest: Iterator[Pairs]) -> Iterator[Pairs]:

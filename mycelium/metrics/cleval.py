@@ -19,17 +19,18 @@ def _stats(
     share = np.zeros(len(predictions))
     for block in line.pairs():
         # Shares add up in the order of the references: the published numbers come from that rounding.
-        np.add.at(share, block.minor, block.shared / predictions.length[block.minor])
+        np.add.at(share, block.minor, block.shared / predictions.length.take(block.minor))
     kept = share >= area_precision_threshold - tolerance
     neighbours, partners = line.facts.degree_r, line.facts.degree_p
-    if kept[partners > 0].all():
+    if (kept | (partners == 0)).all():
         both = line.intersection
     else:
         both = line.intersection_with(kept)
         partners = np.where(kept, partners, 0)
         neighbours = np.zeros(len(references), dtype=np.int64)
         for block in line.pairs():
-            neighbours += np.bincount(block.major[kept[block.minor]], minlength=len(references))
+            edges = np.flatnonzero(kept.take(block.minor))
+            neighbours += np.bincount(block.major.take(edges), minlength=len(references))
     surplus_predictions = row_sums(np.maximum(partners - 1, 0), predictions.offsets)
     surplus_references = row_sums(np.maximum(neighbours - 1, 0), references.offsets)
     weight = granularity_penalty_weight

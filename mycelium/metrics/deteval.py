@@ -30,11 +30,12 @@ def _stats(
     credit_p = np.zeros(len(predictions), dtype=np.int8)
     degree_r, degree_p = line.facts.degree_r, line.facts.degree_p
     for major, minor, shared in line.pairs():
-        alone = (degree_r[major] == 1) & (degree_p[minor] == 1)
-        alone &= shared / references.length[major] >= recall
-        alone &= shared / predictions.length[minor] >= precision
-        credit_r[major[alone]] = _FULL
-        credit_p[minor[alone]] = _FULL
+        alone = (degree_r.take(major) == 1) & (degree_p.take(minor) == 1)
+        alone &= shared / references.length.take(major) >= recall
+        alone &= shared / predictions.length.take(minor) >= precision
+        matched = np.flatnonzero(alone)
+        credit_r[major.take(matched)] = _FULL
+        credit_p[minor.take(matched)] = _FULL
     # Splits, then merges: the same pass with the two sides and their thresholds exchanged.
     _share(references, predictions, credit_r, credit_p, degree_r, recall, precision)
     _share(predictions, references, credit_p, credit_r, degree_p, precision, recall)
