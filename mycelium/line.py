@@ -76,7 +76,7 @@ class Side:
         """Number of distinct characters in each row's spans, shape (n,)."""
         if not len(self.tangled):
             return self.total
-        out = self.total.copy()
+        out: IntArray = self.total.copy()
         out[self.tangled] = self.of_rows(self.tangled)[0].union().total
         return out
 

@@ -21,6 +21,8 @@ __all__ = ["ExactSum", "Totals"]
 _BITS = 1126
 _HALF = 2.0**52
 _SAFE = 2.0**62
+#: Sums that leave the process have the bits after the point in so many integers of so many bits.
+LIMBS, LIMB_BITS = 8, 26
 #: A sum of this many integers up to 2**53 fits into 63 bits.
 _AT_ONCE = 1 << 9
 
@@ -66,6 +68,34 @@ class ExactSum:
     def means(self, weight: ExactSum) -> FloatArray:
         """Return the k sums over the sum of one column, each rounded once."""
         return np.array([total / weight._totals[0] for total in self._totals])
+
+    def limbs(self) -> IntArray:
+        """Return the k sums as 64-bit integers, shape (k, 9), that add up element by element.
+
+        The first is the whole part, the others are the 208 bits after the point, 26 in each. Sums of up to 2**36 such
+        arrays do not overflow. What lies below 2**-208 is rounded away.
+
+        Raises
+        ------
+        ValueError
+            When a whole part does not fit into 62 bits.
+        """
+        out = np.empty((len(self._totals), 1 + LIMBS), dtype=np.int64)
+        for row, total in zip(out, self._totals, strict=True):
+            rest = (total + (1 << (_BITS - LIMBS * LIMB_BITS - 1))) >> (_BITS - LIMBS * LIMB_BITS)
+            for i in range(LIMBS, 0, -1):
+                row[i] = rest & ((1 << LIMB_BITS) - 1)
+                rest >>= LIMB_BITS
+            if not -_SAFE < rest < _SAFE:
+                raise ValueError(f"a sum of {rest:.3g} does not fit into a state of 64-bit integers")
+            row[0] = rest
+        return out
+
+    def add_limbs(self, limbs: IntArray) -> None:
+        """Add sums that :meth:`limbs` returned, or sums of such arrays."""
+        for j, row in enumerate(limbs.tolist()):
+            for i, limb in enumerate(row):
+                self._totals[j] += limb << (_BITS - i * LIMB_BITS)
 
     def exact(self) -> tuple[int, ...]:
         """Return the k sums as integers in units of 2**-1126."""
@@ -170,6 +200,28 @@ class Totals:
         self._weight.merge(other._weight)
         self.examples += other.examples
         self.weighted |= other.weighted
+
+    def state(self) -> IntArray:
+        """Return the sums as one vector of 64-bit integers; vectors of other examples add up element by element."""
+        sums = [total.limbs().ravel() for total in (self._weight, *self._sums)]
+        return np.concatenate([np.array([self.examples, int(self.weighted)]), *sums])
+
+    def state_names(self, keys: Sequence[str]) -> list[str]:
+        """Name the elements of the state, given a key for each metric."""
+        names = ["weight"]
+        for key, metric in zip(keys, self._metrics, strict=True):
+            names += [f"{key}.{name}" for name in (metric.outputs if self._average == "macro" else metric.columns)]
+        return ["examples", "weighted", *(f"{name}.{i}" for name in names for i in range(1 + LIMBS))]
+
+    def add_state(self, state: IntArray) -> None:
+        """Add a vector that :meth:`state` returned, or a sum of such vectors."""
+        self.examples += int(state[0])
+        self.weighted |= bool(state[1])
+        rest = state[2:].reshape(-1, 1 + LIMBS)
+        for total in (self._weight, *self._sums):
+            k = len(total.exact())
+            total.add_limbs(rest[:k])
+            rest = rest[k:]
 
     def values(self) -> list[FloatArray]:
         """Return for each metric its averaged outputs.

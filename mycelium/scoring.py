@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mycelium.formats import read_spans
+from mycelium.inputs import check_scores, common_length, one_or_batch, weights
 from mycelium.line import lines
 from mycelium.metrics import Metric
 from mycelium.metrics.base import check_needs, check_rows
@@ -17,10 +18,6 @@ from mycelium.settings import Settings
 from mycelium.spans import FloatArray, IntArray, InvalidCounts, SpanBatch, check_spans
 
 __all__ = ["Accumulator", "evaluate"]
-
-
-#: Weights other than 0 lie within these bounds, so that products of weighted sums neither overflow nor vanish.
-WEIGHTS = (1e-100, 1e100)
 
 
 class Accumulator:
@@ -145,6 +142,52 @@ deteval_granularity_penalty, cleval_area_precision_threshold, cleval_granularity
         self._totals.merge(other._totals)
         self._invalid = self._invalid.plus(other._invalid)
 
+    def state(self) -> IntArray:
+        """Return everything counted so far as one vector of 64-bit integers.
+
+        Vectors of accumulators with equal settings add up element by element, on whatever machine and in whatever
+        order: the sum of up to 2**36 of them, given to :meth:`add_state`, is what merging the accumulators gives.
+
+        Returns
+        -------
+        int64 array of shape (s,)
+            Element i is named by ``state_names[i]``.
+
+        Examples
+        --------
+        >>> from mycelium import Accumulator
+        >>> one, other, whole = (Accumulator(metrics=["iou"]) for _ in range(3))
+        >>> one.update([[[0, 10]]], [[[2, 8]]])
+        >>> other.update([[[4, 7]], []], [[[4, 7]], []])
+        >>> whole.add_state(one.state() + other.state())
+        >>> whole.compute()["iou"]
+        {'score': 0.8666666666666667}
+        """
+        return np.concatenate([np.array(self._invalid, dtype=np.int64), self._totals.state()])
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """Names of the elements of :meth:`state`, each a metric, one of its sums and the number of the limb."""
+        keys = [key for key, _ in self.settings.metrics]
+        return (*(f"invalid.{name}" for name in InvalidCounts._fields), *self._totals.state_names(keys))
+
+    def add_state(self, state: IntArray) -> None:
+        """Add a vector that :meth:`state` returned, or a sum of such vectors.
+
+        Raises
+        ------
+        TypeError, ValueError
+            When it is not an int64 vector of the length that these settings give.
+        """
+        size = len(self.state_names)
+        if not isinstance(state, np.ndarray) or state.dtype != np.int64:
+            raise TypeError(f"state must be an int64 array, got {getattr(state, 'dtype', type(state).__name__)}")
+        if state.shape != (size,):
+            raise ValueError(f"state must have shape ({size},) for these settings, got {state.shape}")
+        counts = len(InvalidCounts._fields)
+        self._totals.add_state(state[counts:])
+        self._invalid = self._invalid.plus(InvalidCounts(*state[:counts].tolist()))
+
     def compute(self) -> Report:
         """Return the report over all examples added so far.
 
@@ -178,7 +221,7 @@ deteval_granularity_penalty, cleval_area_precision_threshold, cleval_granularity
                 sides[name], found = read_spans(side, name=name, **options)
                 counts = counts.plus(found)
         rows = check_rows(**sides)
-        length = _common_length(sides)
+        length = common_length(sides)
         if length is not None:
             for name, batch in sides.items():
                 if batch.length is None:
@@ -188,13 +231,13 @@ deteval_granularity_penalty, cleval_area_precision_threshold, cleval_granularity
         for name in sides.keys() & {"soft_references", "soft_predictions"}:
             if not any("soft" in metric.needs for metric in self._metrics):
                 raise ValueError(f"{name} has no effect: no metric reads it; add 'soft_correlation' to metrics")
-            _check_scores(sides[name], name)
+            check_scores(sides[name], name)
         return _Batch(
             **{name: sides.get(name) for name in ("soft_references", "soft_predictions")},
             references=sides["references"],
             predictions=sides["predictions"],
             length=length,
-            weight=None if weight is None else _weights(weight, rows),
+            weight=None if weight is None else weights(weight, rows),
             invalid=counts,
         )
 
@@ -342,7 +385,7 @@ def evaluate(
         offsets=offsets,
         end=end,
     )
-    if _kind("references", references, "predictions", predictions, text) == "set":
+    if one_or_batch("references", references, "predictions", predictions, text) == "set":
         references, predictions = [references], [predictions]
         soft_references = None if soft_references is None else [soft_references]
         soft_predictions = None if soft_predictions is None else [soft_predictions]
@@ -356,86 +399,4 @@ def evaluate(
     scores._add(batch, keep)
     return Report._of(scores.settings, scores._totals, scores._invalid, keep, include_per_example)
 
-
-def _kind(name: str, x: Any, other_name: str, other: Any, text: Any) -> str:
-    """Tell whether the two sides are one span set each, or batches."""
-    kinds = {name: _kind_of(x), other_name: _kind_of(other)}
-    known = {kind for kind in kinds.values() if kind != "bare"}
-    if len(known) == 2:
-        described = " and ".join(f"{n} is {'one span set' if k == 'set' else 'a batch'}" for n, k in kinds.items())
-        raise ValueError(f"{described}: both must be of one kind")
-    kind = known.pop() if known else ("set" if text is None or isinstance(text, str) else "batch")
-    if text is not None and isinstance(text, str) != (kind == "set"):
-        wanted = "a string, since there is one span set" if kind == "set" else "a sequence of strings, one for each row"
-        raise ValueError(f"text must be {wanted}, got {type(text).__name__}")
-    return kind
-
-
-def _kind_of(x: Any) -> str:
-    if isinstance(x, np.ndarray):
-        if x.ndim == 2 and x.shape[1] == 2:
-            numbers = np.issubdtype(x.dtype, np.number) or (x.dtype == object and np.ndim(x.flat[0]) == 0)
-            return "set" if not x.size or (numbers and not isinstance(x.flat[0], Mapping)) else "batch"
-        if x.ndim != 1:
-            return "batch"
-    elif isinstance(x, Mapping):
-        return "set"
-    elif not isinstance(x, (list, tuple)):
-        return "batch"
-    if not len(x):
-        return "bare"
-    first = x[0]
-    if isinstance(first, Mapping):
-        # A span has numbers at start and end; a row as a dict of lists has lists there.
-        return "batch" if any(np.ndim(first.get(key, 0)) for key in ("start", "end")) else "set"
-    if isinstance(first, (list, tuple, np.ndarray)) and len(first) in (2, 3):
-        inner = (list, tuple, dict, np.ndarray, type(None))
-        return "batch" if any(isinstance(value, inner) for value in first[:2]) else "set"
-    return "batch"
-
-
-def _common_length(sides: Mapping[str, SpanBatch]) -> IntArray | None:
-    """Return the lengths of the texts, if any side knows them; all that do must agree."""
-    known = [(name, batch.length) for name, batch in sides.items() if batch.length is not None]
-    if not known:
-        return None
-    first, length = known[0]
-    for name, other in known[1:]:
-        differ = np.flatnonzero(length != other)
-        if len(differ):
-            row = int(differ[0])
-            raise ValueError(
-                f"row {row}: {first} speaks of a text of {length[row]} characters, {name} of one of {other[row]}"
-            )
-    return length
-
-
-def _weights(weight: Any, rows: int) -> IntArray | FloatArray:
-    """Return the weights as integers where all are whole, which keeps sums exact, else as floats."""
-    out = np.asarray(weight)
-    if out.ndim != 1 or len(out) != rows:
-        raise ValueError(f"sample_weight must have shape ({rows},), got {out.shape}")
-    if out.dtype == bool or not np.issubdtype(out.dtype, np.number) or np.iscomplexobj(out):
-        raise TypeError(f"sample_weight must hold numbers, got dtype {out.dtype}")
-    real = out.astype(np.float64)
-    low, high = WEIGHTS
-    bad = np.flatnonzero(~((real >= low) & (real <= high)) & (real != 0))
-    if len(bad):
-        raise ValueError(
-            f"sample_weight: row {bad[0]} is {real[bad[0]]}, expected 0 or a number between {low:g} and {high:g}"
-        )
-    whole = (real == np.floor(real)).all() and (not rows or real.max() < 2**31)
-    return real.astype(np.int64) if whole else real
-
-
-def _check_scores(batch: SpanBatch, name: str) -> None:
-    score = np.full(len(batch.start), np.nan) if batch.score is None else batch.score
-    wrong = np.flatnonzero(~((score >= 0) & (score <= 1)))
-    if len(wrong):
-        j = int(wrong[0])
-        row = int(batch.row[j])
-        shown = "none" if np.isnan(score[j]) else f"{score[j]}"
-        raise ValueError(
-            f"{name}: {len(wrong)} spans without a probability between 0 and 1; the first is row {row},"
-            f" span {j - int(batch.offsets[row])} [{batch.start[j]}, {batch.end[j]}]: {shown}"
-        )
+_check_scores, _weights = check_scores, weights  # TEMPORARY alias

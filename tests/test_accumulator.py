@@ -369,3 +369,34 @@ def test_profiles() -> None:
     stream.update(**rows)
     assert stream.compute() == evaluate(**rows, profile="ragtruth")
     assert stream.compute()["meta"]["average"] == "micro"
+
+
+@pytest.mark.parametrize("average", ["macro", "micro"])
+@pytest.mark.parametrize("weights", ["none", "whole", "real"])
+def test_states_add_up_on_any_machine(average: str, weights: str) -> None:
+    rng = np.random.default_rng(3)
+    rows = [[sorted(rng.choice(50, 2, replace=False).tolist()) for _ in range(rng.integers(0, 4))] for _ in range(400)]
+    sides = rows[:200], rows[200:]
+    weight = {"none": None, "whole": rng.integers(0, 5, 200), "real": rng.random(200)}[weights]
+    options: Any = {"average": average, "cleval_granularity_penalty": 0.3}
+
+    def scored(part: slice) -> mycelium.Accumulator:
+        out = mycelium.Accumulator(**options)
+        out.update(sides[0][part], sides[1][part], sample_weight=None if weight is None else weight[part])
+        return out
+
+    whole = scored(slice(None)).compute()
+    states = [scored(slice(i, i + 7)).state() for i in range(0, 200, 7)]
+    gathered = mycelium.Accumulator(**options)
+    gathered.add_state(np.sum(rng.permutation(states), axis=0))
+    assert gathered.compute() == whole
+    assert gathered.compute().signature == whole.signature
+    assert len(gathered.state_names) == len(states[0]) == len(set(gathered.state_names))
+
+
+def test_a_state_of_other_settings_is_refused() -> None:
+    one = mycelium.Accumulator(metrics=["iou"])
+    with pytest.raises(ValueError, match=r"shape \(\d+,\) for these settings"):
+        one.add_state(mycelium.Accumulator(metrics=["iou", "response"]).state())
+    with pytest.raises(TypeError, match="int64 array, got float64"):
+        one.add_state(one.state().astype(float))
