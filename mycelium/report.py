@@ -241,7 +241,8 @@ def _cell(value: float | None, digits: int) -> str:
 
 def _with_notes(table: str, notes: list[str], format: str) -> str:
     if format == "html":
-        return table + "".join(f"<div><code>{escape(note)}</code></div>" for note in notes)
+        style = "margin:.4em .7em;overflow-wrap:anywhere"
+        return table + "".join(f'<div style="{style}"><code>{escape(note)}</code></div>' for note in notes)
     if format == "markdown":
         return "\n".join([table, "", notes[0], "", *(f"`{note}`" for note in notes[1:])])
     return "\n".join([table, *notes])

@@ -30,7 +30,7 @@ def render(header: Sequence[str], rows: Sequence[Sequence[str]], *, format: str 
         marked = [("th", header), *(("td", row) for row in rows)]
         cells = (
             "".join(
-                f'<{tag} style="text-align:{"left" if i < names else "right"}">{escape(cell)}</{tag}>'
+                f'<{tag} style="padding:.1em .7em;text-align:{"left" if i < names else "right"}">{escape(cell)}</{tag}>'
                 for i, cell in enumerate(line)
             )
             for tag, line in marked
