@@ -89,6 +89,7 @@ def test_mushroom_file_is_read_as_published(tmp_path: Path) -> None:
     assert {name: column.tolist() for name, column in corpus.columns.items()} == {
         "language": ["en", "en"],
         "model": ["org/m", "org/other"],
+        "input": ["?", "?"],
     }
     assert not corpus.columns["model"].flags.writeable
     assert (len(corpus), corpus.mismatched, corpus.invalid) == (2, (), (0, 0, 0, 0))
@@ -661,7 +662,7 @@ def test_ragtruth_from_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert corpus.references.label is not None
     assert corpus.references.label.tolist() == ["Evident Conflict", "Subtle Conflict"]
     assert corpus.mismatched == (("001", 3, 6),)
-    assert list(corpus.columns) == ["task_type", "model", "temperature", "quality"]
+    assert list(corpus.columns) == ["task_type", "model", "temperature", "quality", "query", "context"]
     assert corpus.columns["temperature"].tolist() == [0.7, 0.7, 0.7]
     parquet = tmp_path / "processed.parquet"
     REAL_LOAD_DATASET("json", data_files=str(path), split="train", cache_dir=str(tmp_path / "c")).to_parquet(

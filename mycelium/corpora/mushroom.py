@@ -68,7 +68,8 @@ def load_mushroom(
     -------
     Corpus
         ``references`` are the hard labels, ``soft_labels`` the probabilities (None when no row has any),
-        ``annotators`` the raw marks; ``columns`` are ``language`` (lower case, as in `language`) and ``model``.
+        ``annotators`` the raw marks; ``columns`` are ``language`` (lower case, as in `language`), ``model`` and
+        ``input`` (the question).
 
     Raises
     ------
@@ -162,6 +163,7 @@ def _features() -> Any:
             "id": string,
             "lang": string,
             "model_id": string,
+            "model_input": string,
             "model_output_text": string,
             "hard_labels": [[integer]],
             "soft_labels": [{"start": integer, "end": integer, "prob": datasets.Value("float64")}],
@@ -174,7 +176,7 @@ def _records(table: Table, options: dict[str, str]) -> list[dict[str, Any]]:
     """Return the records with their types checked, annotations as a list: their keys differ from row to row."""
     n, where = len(table), table.where
     columns: dict[str, Sequence[Any]] = {}
-    for name in ("id", "model_output_text", "lang", "model_id"):
+    for name in ("id", "model_output_text", "lang", "model_id", "model_input"):
         required = name in ("id", "model_output_text")
         if required:
             first_of(table.columns, [name], table.path)
@@ -266,9 +268,10 @@ def _corpus(
         marks = spans("annotations")
         annotators = _annotators(marks if isinstance(marks, list) else marks.to_pylist(), where)
     slices = {"language": np.array(language, dtype=object)}
-    model = array_of(columns["model_id"]) if "model_id" in columns else None
-    if model is not None:
-        slices["model"] = model
+    for name, published in (("model", "model_id"), ("input", "model_input")):
+        column = array_of(columns[published]) if published in columns else None
+        if column is not None:
+            slices[name] = column
     slices["language"].flags.writeable = False
     return Corpus(ids, texts, references, soft, annotators, slices, (), counts), where
 

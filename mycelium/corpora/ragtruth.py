@@ -30,7 +30,7 @@ from mycelium.spans import InvalidCounts, SpanBatch
 
 __all__ = ["load_ragtruth"]
 
-_SLICES = ("task_type", "source", "source_id", "model", "temperature", "quality", "split")
+_SLICES = ("task_type", "source", "source_id", "model", "temperature", "quality", "split", "query", "context")
 _TEXTS = ("response", "output")
 _LABELS = ("labels", "hallucination_labels")
 _NAMED = 5
