@@ -398,5 +398,3 @@ def evaluate(
     keep = Rows() if include_per_example or len(batch.references) <= ROWS_KEPT else None
     scores._add(batch, keep)
     return Report._of(scores.settings, scores._totals, scores._invalid, keep, include_per_example)
-
-_check_scores, _weights = check_scores, weights  # TEMPORARY alias

@@ -22,7 +22,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "line": {"spans", "intervals"},
     "formats": {"spans"},
     "corpora": {"spans", "formats"},
-    "metrics": {"spans", "intervals", "line", "formats"},
+    "metrics": {"spans", "intervals", "line", "formats", "inputs"},
     "reduce": {"spans"},
     "settings": {"_version", "spans", "metrics", "profiles"},
     "report": {"spans", "metrics", "reduce", "settings", "tables"},
@@ -46,19 +46,32 @@ MAY_IMPORT: dict[str, set[str]] = {
         "protocols",
         "samples",
         "baseline",
+        "hf",
     },
+    "pooling": {"spans", "formats", "inputs", "line", "metrics", "profiles", "reduce", "scoring"},
+    "thresholds": {"spans", "formats", "inputs", "line", "metrics", "pooling", "reduce"},
+    "sklearn": {"spans", "formats", "metrics", "pooling", "thresholds"},
+    "hf": {"__init__", "spans", "formats", "metrics", "scoring", "report"},
     "__main__": {"cli"},
     "__init__": {"_version", "spans", "formats", "metrics", "scoring", "report"},
 }
-ADAPTERS = {"cli"}
+ADAPTERS = {"cli", "hf", "sklearn"}
 
 #: Files that are themselves imported inside functions only, and may import their library at the top.
-AT_TOP = {"formats/arrow.py": {"pyarrow"}}
+AT_TOP = {
+    "formats/arrow.py": {"pyarrow"},
+    "hf/module.py": {"evaluate"},
+    "sklearn/detector.py": {"sklearn"},
+    "sklearn/scorers.py": {"sklearn"},
+    "hf/storage.py": {"datasets", "pyarrow"},
+}
 
 #: Modules outside the standard library that a part may import inside its functions.
 OPTIONAL: dict[str, set[str]] = {
     "formats": {"pyarrow", "pandas", "polars", "datasets"},
     "corpora": {"pyarrow", "datasets"},
+    "hf": {"evaluate"},
+    "sklearn": {"sklearn"},
 }
 
 

@@ -12,13 +12,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hf_host import host
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 #: Commands that set a machine up; continuous integration runs them as they stand.
 SETUP = "python3 -m venv"
-NEEDS = {"# needs datasets": "datasets", "# needs the Hub": None}
+NEEDS = {
+    "# needs datasets": "datasets",
+    "# needs evaluate": "evaluate",
+    "# needs scikit-learn": "sklearn",
+    "# needs the Hub": None,
+}
 
 
 def blocks(path: Path) -> list[tuple[str, str, str | None]]:
@@ -61,6 +67,8 @@ def test_blocks_run(path: Path, tmp_path: Path) -> None:
                 compile(code, path.name, "exec")
                 continue
             if need:
+                if need == "evaluate":
+                    host()
                 pytest.importorskip(need)
             out = io.StringIO()
             with inside(tmp_path), contextlib.redirect_stdout(out):

@@ -171,7 +171,7 @@ def test_gaps_never_reach_into_the_next_row() -> None:
         (([np.array([0.5]), np.array([True])], 0.5), TypeError, "row 1, character 0 True: .*got bool"),
         (([["0.5"]], 0.5), TypeError, "got str"),
         (([[None]], 0.5), TypeError, "got NoneType"),
-        (([[0.5]], 1.5), ValueError, "threshold must be between 0 and 1, got 1.5"),
+        (([[0.5]], 1.5), ValueError, "threshold must be between 0 and 1, or infinity, got 1.5"),
         (([[0.5]], float("nan")), ValueError, "threshold must be between"),
         (([[0.5]], "0.5"), TypeError, "threshold must be a number"),
         (([[0.5]], 0.5, 0), ValueError, "min_length must be at least 1, got 0"),

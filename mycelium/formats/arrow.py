@@ -227,7 +227,7 @@ def _integers(values: Any, place: _Place, spans: Any, key: str | None = None) ->
 
 def _labels(values: Any, place: _Place, key: str) -> ObjectArray | None:
     kind = values.type
-    if pa.types.is_null(kind) or not len(values):
+    if pa.types.is_null(kind) or values.null_count == len(values):
         return None
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or str(kind) == "string_view"):
         raise TypeError(f"{place.name}: expected strings in the field {key}, got {kind}")
@@ -236,7 +236,7 @@ def _labels(values: Any, place: _Place, key: str) -> ObjectArray | None:
 
 def _scores(values: Any, place: _Place, spans: Any, key: str) -> FloatArray | None:
     kind = values.type
-    if pa.types.is_null(kind) or not len(values):
+    if pa.types.is_null(kind) or values.null_count == len(values):
         return None
     if not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
         raise TypeError(f"{place.name}: expected numbers in the field {key}, got {kind}")

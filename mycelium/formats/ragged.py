@@ -53,6 +53,8 @@ def flat_values(x: Any, *, name: str, element: str) -> tuple[IntArray, Any]:
 
 
 def _row(row: Any, i: int, element: str, problems: Problems) -> Sequence[Any]:
+    if hasattr(row, "as_py"):  # an element of an Arrow column
+        row = row.as_py()
     if not isinstance(row, (list, tuple, str, bytes, dict, np.generic)) and hasattr(row, "__array__"):
         row = np.asarray(row)
     if isinstance(row, np.ndarray) and row.ndim == 1:

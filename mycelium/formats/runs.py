@@ -8,9 +8,9 @@ import numpy as np
 
 from mycelium.formats.ragged import read_flags, read_probabilities
 from mycelium.formats.texts import same_lengths
-from mycelium.spans import BoolArray, IntArray, SpanBatch, _offsets
+from mycelium.spans import BoolArray, FloatArray, IntArray, SpanBatch, _offsets
 
-__all__ = ["spans_from_mask", "spans_from_probabilities"]
+__all__ = ["join_runs", "mean_scores", "spans_from_mask", "spans_from_probabilities"]
 
 
 def spans_from_mask(masks: Any, *, text: Any = None) -> SpanBatch:
@@ -65,7 +65,8 @@ def spans_from_probabilities(
         One probability for each character of the text of the row: lists, one-dimensional arrays, an ``(n, k)``
         array, or an Arrow list column.
     threshold : float
-        The smallest probability that flags a character. Compared as doubles: a float32 0.7 is just below 0.7.
+        The smallest probability that flags a character, between 0 and 1, or infinity, which flags nothing. Compared as
+        doubles: a float32 0.7 is just below 0.7.
     min_length : int, default=1
         The smallest number of characters of a span, those of merged gaps included.
     merge_gap : int, default=0
@@ -94,8 +95,8 @@ def spans_from_probabilities(
     """
     if isinstance(threshold, bool) or not isinstance(threshold, (int, float, np.integer, np.floating)):
         raise TypeError(f"threshold must be a number, got {threshold!r}")
-    if not 0 <= threshold <= 1:
-        raise ValueError(f"threshold must be between 0 and 1, got {threshold!r}")
+    if not (0 <= threshold <= 1 or threshold == np.inf):
+        raise ValueError(f"threshold must be between 0 and 1, or infinity, got {threshold!r}")
     for option, value, least in (("min_length", min_length, 1), ("merge_gap", merge_gap, 0)):
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
             raise TypeError(f"{option} must be an integer, got {value!r}")
@@ -104,21 +105,30 @@ def spans_from_probabilities(
     offsets, values = read_probabilities(probs, name="probs", element="character")
     length = same_lengths(offsets, text, name="probs", element="character")
     spans, start, end = _runs(values >= float(threshold), offsets)
-    row = np.repeat(np.arange(len(offsets) - 1), np.diff(spans))
+    runs = SpanBatch._trusted(spans, start, end, length=length)
+    return mean_scores(join_runs(runs, min_length, merge_gap), values, offsets[:-1])
 
+
+def join_runs(runs: SpanBatch, min_length: int, merge_gap: int) -> SpanBatch:
+    """Join the runs of a row with at most ``merge_gap`` characters between them, then leave out the short ones."""
+    row, start, end = runs.row, runs.start, runs.end
     first = np.ones(len(start), dtype=np.bool_)
     first[1:] = (row[1:] != row[:-1]) | (start[1:] - end[:-1] > merge_gap)
     row, start, end = row[first], start[first], end[np.append(first[1:], True)[: len(first)]]
     keep = end - start >= min_length
-    row, start, end = row[keep], start[keep], end[keep]
+    counts = np.bincount(row[keep], minlength=len(runs))
+    return SpanBatch._trusted(_offsets(counts), start[keep], end[keep], length=runs.length)
 
+
+def mean_scores(spans: SpanBatch, values: FloatArray, origin: IntArray) -> SpanBatch:
+    """Give each span the mean value of its characters; the values of the text of row i begin at ``origin[i]``."""
+    length = spans.end - spans.start
+    span = np.repeat(np.arange(len(length)), length)
+    first = origin[spans.row] + spans.start - _offsets(length)[:-1]
     # Added up span by span, from the left: a running sum over the batch would let one row change another's last bit.
-    lengths = end - start
-    span = np.repeat(np.arange(len(start)), lengths)
-    character = np.arange(len(span)) - np.repeat(_offsets(lengths)[:-1], lengths) + (offsets[row] + start)[span]
-    score = np.bincount(span, weights=values[character], minlength=len(start)) / np.maximum(lengths, 1)
-    counts = np.bincount(row, minlength=len(offsets) - 1)
-    return SpanBatch(_offsets(counts), start, end, score=score, length=length)
+    total = np.bincount(span, weights=values[first[span] + np.arange(len(span))], minlength=len(length))
+    score = total / np.maximum(length, 1)
+    return SpanBatch._trusted(spans.offsets, spans.start, spans.end, spans.label, score, spans.length)
 
 
 def _runs(flags: BoolArray, offsets: IntArray) -> tuple[IntArray, IntArray, IntArray]:

@@ -15,7 +15,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from mycelium.formats import read_spans, text_lengths
+from mycelium.formats import read_spans
+from mycelium.inputs import common_length
 from mycelium.line import Line, lines
 from mycelium.spans import BoolArray, FloatArray, SpanBatch
 
@@ -290,24 +291,29 @@ class Metric:
         array of shape (n, k)
             Row i holds the statistics of example i, in the order of ``columns``.
         """
-        sides = [
-            None if x is None else read_spans(x, name=name, text=text)[0]
-            for name, x in (
-                ("references", references),
-                ("predictions", predictions),
-                ("soft_references", soft_references),
-                ("soft_predictions", soft_predictions),
-            )
-        ]
-        refs, preds, soft_refs, soft_preds = sides
-        if refs is None or preds is None:
-            raise TypeError("references and predictions are needed")
-        length = None if text is None else text_lengths(text)
-        check_rows(references=refs, predictions=preds, soft_references=soft_refs, soft_predictions=soft_preds)
-        check_needs([self], soft_refs, soft_preds, length is not None)
+        given = {
+            "references": references,
+            "predictions": predictions,
+            "soft_references": soft_references,
+            "soft_predictions": soft_predictions,
+        }
+        sides = {
+            name: read_spans(x, name=name, text=text)[0]
+            for name, x in given.items()
+            if x is not None or not name.startswith("soft")
+        }
+        check_rows(**sides)
+        length = common_length(sides)
+        check_needs([self], soft_references, soft_predictions, length is not None)
         parts = [
             self.count(line)
-            for line in lines(refs, preds, soft_references=soft_refs, soft_predictions=soft_preds, text_length=length)
+            for line in lines(
+                sides["references"],
+                sides["predictions"],
+                soft_references=sides.get("soft_references"),
+                soft_predictions=sides.get("soft_predictions"),
+                text_length=length,
+            )
         ]
         if not parts:
             return np.zeros((0, len(self.columns)), dtype=np.int64 if self.integer(**self.values) else np.float64)

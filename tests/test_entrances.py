@@ -1,0 +1,152 @@
+"""One corpus through every entrance: the same value, to the last bit."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mycelium
+from mycelium import cli
+from mycelium.metrics import DEFAULT
+
+AVERAGES = ("macro", "micro")
+
+
+@pytest.fixture(scope="module")
+def corpus() -> tuple[list[Any], list[Any]]:
+    """Return the shipped samples and rows with everything that is hard, so that sums have many addends."""
+    rng = np.random.default_rng(5)
+
+    def side() -> list[Any]:
+        counts = rng.integers(0, 5, 700)
+        starts = rng.integers(0, 60, counts.sum()).tolist()
+        spans = [[s, s + int(k)] for s, k in zip(starts, rng.integers(1, 30, counts.sum()), strict=True)]
+        cuts = np.concatenate([[0], np.cumsum(counts)]).tolist()
+        return [spans[a:b] for a, b in pairwise(cuts)]
+
+    return side(), side()
+
+
+@pytest.fixture(scope="module")
+def truth(corpus: tuple[list[Any], list[Any]]) -> dict[str, dict[str, float]]:
+    references, predictions = corpus
+    return {
+        average: mycelium.evaluate(references=references, predictions=predictions, average=average).flat()
+        for average in AVERAGES
+    }
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+def test_accumulators_in_shuffled_batches(corpus: Any, truth: Any, average: str) -> None:
+    references, predictions = corpus
+    order = np.random.default_rng(6).permutation(len(references)).tolist()
+    parts = [mycelium.Accumulator(average=average) for _ in range(3)]
+    for number, begin in enumerate(range(0, len(order), 37)):
+        rows = order[begin : begin + 37]
+        parts[number % 3].update([references[i] for i in rows], [predictions[i] for i in rows])
+    whole = parts[2]
+    whole.merge(parts[0])
+    whole.add_state(parts[1].state())
+    assert whole.compute().flat() == truth[average]
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+def test_containers(corpus: Any, truth: Any, average: str) -> None:
+    pa = pytest.importorskip("pyarrow")
+    pd = pytest.importorskip("pandas")
+    references, predictions = corpus
+    dicts = [[{"start": s, "end": e} for s, e in row] for row in references]
+    for form in (mycelium.as_spans(references), pa.array(references), pd.Series(references), dicts):
+        assert mycelium.evaluate(references=form, predictions=predictions, average=average).flat() == truth[average]
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+def test_command_line(
+    corpus: Any, truth: Any, average: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = []
+    for name, side in zip(("references", "predictions"), corpus, strict=True):
+        rows = [{"id": f"r{i}", "spans": row} for i, row in enumerate(side)]
+        if name == "predictions":
+            rows.reverse()
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        files.append(str(path))
+    assert cli.main(["score", *files, "--average", average, "--format", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)["report"]
+    flat = {(k if o == "score" else f"{k}_{o}"): v for k in DEFAULT for o, v in report[k].items()}
+    assert flat == truth[average]
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+def test_scikit_learn(corpus: Any, truth: Any, average: str) -> None:
+    pytest.importorskip("sklearn")
+    from sklearn.base import BaseEstimator
+
+    from mycelium.sklearn import scorers, span_score
+
+    references, predictions = corpus
+    for key in DEFAULT:
+        name = key if key == "iou" else f"{key}_f1"
+        assert span_score(references, predictions, metric=key, average=average) == truth[average][name]
+
+    class Told(BaseEstimator):
+        """A detector that was told the predictions."""
+
+        def predict(self, X: Any) -> Any:
+            return [predictions[i] for i in X]
+
+    given = scorers(average=average)
+    X = list(range(len(references)))
+    values = {name: scorer(Told(), X, references) for name, scorer in given.items()}
+    assert len(values) == len(DEFAULT)
+    assert {name: truth[average][name] for name in values} == values
+
+
+LOAD = """
+import json, os, sys
+import evaluate, mycelium.hf
+from mycelium.hf import path, register
+evaluate.logging.set_verbosity_error()
+register()
+references, predictions = json.load(open(sys.argv[1]))
+out = {}
+for how, name in (("path", path()), ("name", "mycelium"), ("space", sys.argv[2])):
+    for average in ("macro", "micro"):
+        metric = evaluate.load(name, average=average)
+        for begin in range(0, len(references), 200):
+            part = slice(begin, begin + 200)
+            metric.add_batch(references=references[part], predictions=predictions[part])
+        out[f"{how} {average}"] = metric.compute()
+print(json.dumps(out))
+"""
+
+
+def test_evaluate_module(corpus: Any, truth: Any, tmp_path: Path) -> None:
+    pytest.importorskip("evaluate")
+    pytest.importorskip("datasets")
+    data = tmp_path / "corpus.json"
+    data.write_text(json.dumps(corpus))
+    space = Path(__file__).parent.parent / "hf_metric" / "mycelium.py"
+    environment = {
+        **os.environ,
+        "HF_HOME": str(tmp_path / "home"),
+        "HF_EVALUATE_OFFLINE": "1",
+        "HF_HUB_OFFLINE": "1",
+        "PYTHONWARNINGS": "ignore",
+    }
+    command = [sys.executable, "-c", LOAD, str(data), str(space)]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    results = json.loads(done.stdout)
+    assert set(results) == {f"{how} {average}" for how in ("path", "name", "space") for average in AVERAGES}
+    for name, result in results.items():
+        assert result == truth[name.split()[1]], name
