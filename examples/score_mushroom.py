@@ -13,6 +13,7 @@ from pathlib import Path
 from mycelium import evaluate, samples
 from mycelium.baseline import lexical_support
 from mycelium.corpora import load_mushroom
+from mycelium.formats.files import read_jsonl
 from mycelium.protocols import SubmissionError, score_mu_shroom
 from mycelium.report import Report, slices_table
 from mycelium.tables import render
@@ -31,7 +32,7 @@ def published(folder: Path) -> dict[str, Report]:
             continue
         official.append([run, "; ".join(score.notes()), f"{score.iou:.8f}", f"{score.correlation:.8f}"])
         corpus = load_mushroom(gold)
-        rows = {row["id"]: row.get("hard_labels") for row in samples.read(path)}
+        rows = {row["id"]: row.get("hard_labels") for _, row in read_jsonl(path)}
         reports[run] = evaluate(
             references=corpus.references,
             predictions=[rows[key] for key in corpus.ids],
