@@ -13,6 +13,7 @@ from mycelium.formats import (
     spans_from_probabilities,
     spans_from_quotes,
     spans_from_tags,
+    spans_from_token_probabilities,
     spans_from_tokens,
 )
 from mycelium.metrics import Metric
@@ -35,5 +36,6 @@ __all__ = [
     "spans_from_probabilities",
     "spans_from_quotes",
     "spans_from_tags",
+    "spans_from_token_probabilities",
     "spans_from_tokens",
 ]

@@ -47,19 +47,28 @@ MAY_IMPORT: dict[str, set[str]] = {
         "samples",
         "baseline",
         "hf",
+        "states",
     },
     "pooling": {"spans", "formats", "inputs", "line", "metrics", "profiles", "reduce", "scoring"},
     "thresholds": {"spans", "formats", "inputs", "line", "metrics", "pooling", "reduce"},
     "sklearn": {"spans", "formats", "metrics", "pooling", "thresholds"},
+    "states": {"spans", "line", "metrics", "reduce", "scoring", "settings"},
+    "arrow": {"_version", "spans", "formats", "metrics", "report", "scoring", "settings", "states"},
+    "torch": {"scoring", "states"},
+    "trainer": {"spans", "formats", "metrics", "report", "scoring", "settings"},
     "hf": {"__init__", "spans", "formats", "metrics", "scoring", "report"},
     "__main__": {"cli"},
     "__init__": {"_version", "spans", "formats", "metrics", "scoring", "report"},
 }
-ADAPTERS = {"cli", "hf", "sklearn"}
+ADAPTERS = {"arrow", "cli", "hf", "sklearn", "torch", "trainer"}
 
 #: Files that are themselves imported inside functions only, and may import their library at the top.
 AT_TOP = {
     "formats/arrow.py": {"pyarrow"},
+    "arrow/__init__.py": {"pyarrow"},
+    "arrow/batches.py": {"pyarrow"},
+    "arrow/functions.py": {"pyarrow"},
+    "arrow/tables.py": {"pyarrow"},
     "hf/module.py": {"evaluate"},
     "sklearn/detector.py": {"sklearn"},
     "sklearn/scorers.py": {"sklearn"},
@@ -70,8 +79,10 @@ AT_TOP = {
 OPTIONAL: dict[str, set[str]] = {
     "formats": {"pyarrow", "pandas", "polars", "datasets"},
     "corpora": {"pyarrow", "datasets"},
+    "cli": {"tqdm"},
     "hf": {"evaluate"},
     "sklearn": {"sklearn"},
+    "torch": {"torch", "torchmetrics"},
 }
 
 

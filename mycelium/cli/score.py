@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from typing import Any
 
-from mycelium.cli.common import Command, DataError, complain, metric_list
-from mycelium.cli.output import FORMATS, layout, per_example_lines, slice_names
-from mycelium.cli.pairing import Pairing, column, find_name, listed, pair, pick, plain, some, with_lines
-from mycelium.formats import read_spans
-from mycelium.formats.files import Table, read_table, write_text
+from mycelium.cli.common import Command, complain, metric_list
+from mycelium.cli.output import FORMATS, layout, per_example_lines
+from mycelium.cli.pairing import pair
+from mycelium.cli.pieces import SPANS, TEXT, OtherTexts, Scored, Sums, options, read_piece
+from mycelium.cli.streaming import score_in_step
+from mycelium.formats.files import read_table, write_text
 from mycelium.metrics import Metric
-from mycelium.report import Report
 from mycelium.scoring import Accumulator, evaluate
-from mycelium.spans import InvalidCounts, SpanBatch
 
 __all__ = ["COMMANDS"]
 
-SPANS = ("spans", "hard_labels", "labels", "hallucination_labels")
-TEXT = ("text", "model_output_text", "response", "output")
-SOFT = ("soft_labels",)
 INPUT_FORMATS = ("jsonl", "json", "csv", "tsv", "parquet")
 
 
@@ -129,6 +123,23 @@ def _run(args: argparse.Namespace) -> int:
     keys = [metric.key for metric in metrics or ()]
     if len(set(keys)) < len(keys):
         args.parser.error(f"argument --metrics: {next(k for k in keys if keys.count(k) > 1)!r} is named twice")
+    found = score_in_step(args)
+    if found is None:
+        found = _score_whole(args)
+    for note in found.notes:
+        complain(note)
+    if any(found.report.invalid):
+        done = [f"{count} {what}" for what, count in found.report.invalid._asdict().items() if count]
+        complain(f"leniency: {', '.join(done)} (references and predictions together)")
+    text = layout(found.report, found.parts, args.format)
+    if args.per_example is not None:
+        write_text(args.per_example, per_example_lines(found.report, found.ids, found.slices or {}))
+    write_text(args.output, text)
+    return 0
+
+
+def _score_whole(args: argparse.Namespace) -> Scored:
+    """Read both files and score them."""
     references, predictions = (
         read_table(source, format=args.input_format if source == "-" else None)
         for source in (args.references, args.predictions)
@@ -141,128 +152,19 @@ def _run(args: argparse.Namespace) -> int:
         where=args.where,
         missing=args.missing,
     )
-    slices = {name: _slice_values(name, references, predictions, pairing) for name in args.by}
-    report = _report(args, references, predictions, pairing)
-    parts = {name: report.by(values, name=name) for name, values in slices.items()}
-    for note in pairing.notes:
-        complain(note)
-    if any(report.invalid):
-        done = [f"{count} {what}" for what, count in report.invalid._asdict().items() if count]
-        complain(f"leniency: {', '.join(done)} (references and predictions together)")
-    text = layout(report, parts, args.format)
-    if args.per_example is not None:
-        write_text(args.per_example, per_example_lines(report, pairing.ids, slices))
-    write_text(args.output, text)
-    return 0
-
-
-def _report(args: argparse.Namespace, references: Table, predictions: Table, pairing: Pairing) -> Report:
-    texts = _texts(args, references, predictions, pairing)
-    counts = InvalidCounts()
-    sides: dict[str, Any] = {"soft_references": None, "soft_predictions": None}
-    wanted: list[tuple[str, str | None, str | None, tuple[str, ...], str]] = [
-        ("", args.spans, args.pred_spans or args.spans, SPANS, "span")
-    ]
-    if any("soft" in metric.needs for metric in args.metrics or ()):
-        wanted.append(("soft_", args.soft, args.soft, SOFT, "soft label"))
-    for prefix, name, pred_name, candidates, kind in wanted:
-        option = "--soft" if prefix else "--spans"
-        ours = column(references, name, candidates, kind, option)
-        theirs = column(predictions, pred_name, candidates, kind, option)
-        sides[f"{prefix}references"], found = _spans(args, references, ours, pairing.references, texts[0], bool(prefix))
-        counts = counts.plus(found)
-        batch, found = _spans(args, predictions, theirs, pairing.predictions, texts[1], bool(prefix))
-        counts = counts.plus(found)
-        sides[f"{prefix}predictions"] = _aligned(batch, pairing.order)
-    missing_rows = "empty" if "empty" in (args.missing, args.missing_rows) else "raise"
-    report = evaluate(
-        **sides,
-        text=texts[0],
-        profile=args.profile,
-        metrics=args.metrics,
-        average=args.average,
-        include_per_example=args.per_example is not None,
-        undefined=None if args.undefined is None else float(args.undefined),
-        tolerance=args.tolerance,
-        # The spans are read and checked by now; passed on, the rules stand in the signature.
-        invalid=args.invalid,
-        missing_rows=missing_rows,
-        offsets=args.offsets,
-        end=args.end,
-    )
-    report.invalid = counts._replace(missing=counts.missing + pairing.missing)
-    return report
-
-
-def _texts(
-    args: argparse.Namespace, references: Table, predictions: Table, pairing: Pairing
-) -> tuple[list[str] | None, list[str] | None]:
-    """Return the answers in the order of the scored references, and in the order in which predictions are read."""
-    name = find_name(references, args.text, TEXT, "text ")
-    if name is None:
-        return None, None
-    texts = plain(pick(references.columns[name], pairing.references))
-    bad = [i for i, text in enumerate(texts) if not isinstance(text, str)]
-    if bad:
-        places = [references.where(pairing.references[i]) for i in bad]
-        raise DataError(*some([f"{place}: {name} is no string" for place in places]))
-    text_of = dict(zip(pairing.order, texts, strict=True))
-    theirs = [text_of[j] for j in range(len(pairing.predictions))]
-    own_name = find_name(predictions, None, (name,))
-    if own_name is not None:
-        own = plain(pick(predictions.columns[own_name], pairing.predictions))
-        differ = [j for j, (a, b) in enumerate(zip(own, theirs, strict=True)) if isinstance(a, str) and a != b]
-        if differ:
-            first = predictions.where(pairing.predictions[differ[0]])
-            complain(
-                f"{first}: {own_name} is not the text of the reference"
-                + (f" (and in {len(differ) - 1} more rows)" if len(differ) > 1 else "")
-                + "; offsets are read in the reference's"
-            )
-    return texts, theirs
-
-
-def _spans(
-    args: argparse.Namespace, table: Table, values: Sequence[Any], rows: list[int], texts: list[str] | None, soft: bool
-) -> tuple[SpanBatch, InvalidCounts]:
+    other_texts = OtherTexts()
     try:
-        batch, counts = read_spans(
-            pick(values, rows),
-            name=table.path,
-            text=texts,
-            invalid=args.invalid,
-            missing_rows=args.missing_rows,
-            offsets=args.offsets,
-            end=args.end,
-        )
-    except (TypeError, ValueError) as error:
-        raise DataError(with_lines(str(error), table, rows)) from None
-    if soft and len(batch.start):
-        # NaN, the one number that differs from itself, stands for a span without prob.
-        lacking = batch.row if batch.score is None else batch.row[batch.score != batch.score]
-        if len(lacking):
-            raise DataError(
-                *some([f"{table.where(rows[i])}: soft label without prob" for i in dict.fromkeys(lacking.tolist())])
-            )
-    return batch, counts
-
-
-def _aligned(batch: SpanBatch, order: list[int]) -> SpanBatch:
-    """Return the predictions in the order of the references, an empty row where there is none."""
-    last = len(batch)
-    offsets = batch.offsets.take([*range(last + 1), last])
-    with_empty = SpanBatch(offsets, batch.start, batch.end, batch.label, batch.score)
-    return with_empty[order]
-
-
-def _slice_values(name: str, references: Table, predictions: Table, pairing: Pairing) -> list[str]:
-    if name in references.columns:
-        table, rows = references, pairing.references
-    elif name in predictions.columns and not pairing.missing:
-        table, rows = predictions, [pairing.predictions[j] for j in pairing.order]
-    else:
-        raise DataError(f"{references.path}: no column {name!r} for --by; it has {listed(references.columns)}")
-    return slice_names(plain(pick(table.columns[name], rows)), name, table.path)
+        piece = read_piece(args, references, predictions, pairing, other_texts)
+    finally:
+        other_texts.complain()
+    if args.per_example is None:
+        sums = Sums(args)
+        sums.add(piece)
+        return Scored(sums.report(), sums.parts(), pairing.notes)
+    report = evaluate(**piece.columns, include_per_example=True, **options(args))
+    report.invalid = piece.counts
+    parts = {name: report.by(values, name=name) for name, values in piece.slices.items()}
+    return Scored(report, parts, pairing.notes, pairing.ids, piece.slices)
 
 
 def _profile(text: str) -> str | None:
@@ -302,7 +204,10 @@ REFERENCES and PREDICTIONS are JSONL (.jsonl, .ndjson), JSON, CSV or TSV (span
 cells hold JSON), Parquet (needs pyarrow), or a RAGTruth folder with
 response.jsonl and source_info.jsonl. One of them can be '-', standard input.
 A row's spans are a list of [start, end], [start, end, label] or objects with
-start and end. Offsets are half-open and count Python characters.""",
+start and end. Offsets are half-open and count Python characters.
+
+Large JSONL and Parquet files whose rows stand in the same order are read side
+by side, in constant memory; others, and for --per-example, as a whole.""",
         """\
 examples:
   mycelium score gold.jsonl pred.jsonl

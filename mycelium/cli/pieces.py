@@ -1,0 +1,255 @@
+"""Pieces of two files that belong together: their spans, texts and slices, and the sums of many pieces."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from mycelium.cli.common import DataError, complain
+from mycelium.cli.output import slice_names
+from mycelium.cli.pairing import Pairing, column, find_name, listed, pick, plain, some, with_lines
+from mycelium.formats import read_spans
+from mycelium.formats.files import Table
+from mycelium.report import Report
+from mycelium.scoring import Accumulator
+from mycelium.spans import InvalidCounts, SpanBatch
+from mycelium.states import count_groups, grouping
+
+__all__ = ["SOFT", "SPANS", "TEXT", "OtherTexts", "Piece", "Scored", "Sums", "options", "read_piece", "span_columns"]
+
+SPANS = ("spans", "hard_labels", "labels", "hallucination_labels")
+TEXT = ("text", "model_output_text", "response", "output")
+SOFT = ("soft_labels",)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What is to be scored.
+
+    Attributes
+    ----------
+    columns : dict
+        The arguments of :meth:`mycelium.Accumulator.update`, n rows each.
+    counts : InvalidCounts
+        What leniency did when they were read.
+    slices : dict of str to list of n str
+        For each column of ``--by`` the names of the slices.
+    values : dict of str to (str, dict)
+        For each such column the file it is from, and the value behind each name.
+    """
+
+    columns: dict[str, Any]
+    counts: InvalidCounts
+    slices: dict[str, list[str]]
+    values: dict[str, tuple[str, dict[str, Any]]]
+
+
+class Scored(NamedTuple):
+    """What is to be printed: the report, its slices, notes, and for scores of single rows their ids and slices."""
+
+    report: Report
+    parts: dict[str, dict[Any, Report]]
+    notes: Sequence[str]
+    ids: list[Any] | None = None
+    slices: dict[str, list[str]] | None = None
+
+
+class OtherTexts:
+    """Rows of the predictions whose text is not that of the reference: one remark on all of them."""
+
+    def __init__(self) -> None:
+        self._first = ""
+        self._rows = 0
+
+    def add(self, table: Table, name: str, rows: Sequence[int]) -> None:
+        """Note rows of a table."""
+        if rows and not self._rows:
+            self._first = f"{table.where(rows[0])}: {name} is not the text of the reference"
+        self._rows += len(rows)
+
+    def complain(self) -> None:
+        """Print the remark, if there is anything to say."""
+        if self._rows:
+            more = f" (and in {self._rows - 1} more rows)" if self._rows > 1 else ""
+            complain(f"{self._first}{more}; offsets are read in the reference's")
+
+
+def options(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of an accumulator."""
+    return {
+        "profile": args.profile,
+        "metrics": args.metrics,
+        "average": args.average,
+        "undefined": None if args.undefined is None else float(args.undefined),
+        "tolerance": args.tolerance,
+        # Pieces hold spans that are read and checked by now; passed on, the rules stand in the signature.
+        "invalid": args.invalid,
+        "missing_rows": "empty" if "empty" in (args.missing, args.missing_rows) else "raise",
+        "offsets": args.offsets,
+        "end": args.end,
+    }
+
+
+def span_columns(args: argparse.Namespace) -> list[tuple[str, str | None, str | None, tuple[str, ...], str, str]]:
+    """Return for hard, and if needed for soft spans: prefix, column wanted of each file, candidates, kind, option."""
+    wanted: list[tuple[str, str | None, str | None, tuple[str, ...], str, str]] = [
+        ("", args.spans, args.pred_spans or args.spans, SPANS, "span", "--spans")
+    ]
+    if any("soft" in metric.needs for metric in args.metrics or ()):
+        wanted.append(("soft_", args.soft, args.soft, SOFT, "soft label", "--soft"))
+    return wanted
+
+
+def read_piece(
+    args: argparse.Namespace, references: Table, predictions: Table, pairing: Pairing, other_texts: OtherTexts
+) -> Piece:
+    """Read the paired records of two tables.
+
+    Raises
+    ------
+    DataError
+        When a column is not there, or what it holds cannot be scored.
+    """
+    slices, values = {}, {}
+    for name in args.by:
+        path, given = _slice_values(name, references, predictions, pairing)
+        slices[name] = slice_names(given, name, path)
+        values[name] = path, dict(zip(slices[name], given, strict=True))
+    texts = _texts(args, references, predictions, pairing, other_texts)
+    counts = InvalidCounts(missing=pairing.missing)
+    columns: dict[str, Any] = {"text": texts[0]}
+    for prefix, name, pred_name, candidates, kind, option in span_columns(args):
+        ours = column(references, name, candidates, kind, option)
+        theirs = column(predictions, pred_name, candidates, kind, option)
+        batch, found = _spans(args, references, ours, pairing.references, texts[0], bool(prefix))
+        columns[f"{prefix}references"] = batch
+        counts = counts.plus(found)
+        batch, found = _spans(args, predictions, theirs, pairing.predictions, texts[1], bool(prefix))
+        columns[f"{prefix}predictions"] = _aligned(batch, pairing.order)
+        counts = counts.plus(found)
+    return Piece(columns, counts, slices, values)
+
+
+def _texts(
+    args: argparse.Namespace, references: Table, predictions: Table, pairing: Pairing, other_texts: OtherTexts
+) -> tuple[list[str] | None, list[str] | None]:
+    """Return the answers in the order of the scored references, and in the order in which predictions are read."""
+    name = find_name(references, args.text, TEXT, "text ")
+    if name is None:
+        return None, None
+    texts = plain(pick(references.columns[name], pairing.references))
+    bad = [i for i, text in enumerate(texts) if not isinstance(text, str)]
+    if bad:
+        places = [references.where(pairing.references[i]) for i in bad]
+        raise DataError(*some([f"{place}: {name} is no string" for place in places]))
+    text_of = dict(zip(pairing.order, texts, strict=True))
+    theirs = [text_of[j] for j in range(len(pairing.predictions))]
+    own_name = find_name(predictions, None, (name,))
+    if own_name is not None:
+        own = plain(pick(predictions.columns[own_name], pairing.predictions))
+        pairs = zip(pairing.predictions, own, theirs, strict=True)
+        other_texts.add(predictions, own_name, [row for row, a, b in pairs if isinstance(a, str) and a != b])
+    return texts, theirs
+
+
+def _spans(
+    args: argparse.Namespace, table: Table, values: Sequence[Any], rows: list[int], texts: list[str] | None, soft: bool
+) -> tuple[SpanBatch, InvalidCounts]:
+    try:
+        batch, counts = read_spans(
+            pick(values, rows),
+            name=table.path,
+            text=texts,
+            invalid=args.invalid,
+            missing_rows=args.missing_rows,
+            offsets=args.offsets,
+            end=args.end,
+        )
+    except (TypeError, ValueError) as error:
+        raise DataError(with_lines(str(error), table, rows)) from None
+    if soft and len(batch.start):
+        # NaN, the one number that differs from itself, stands for a span without prob.
+        lacking = batch.row if batch.score is None else batch.row[batch.score != batch.score]
+        if len(lacking):
+            raise DataError(
+                *some([f"{table.where(rows[i])}: soft label without prob" for i in dict.fromkeys(lacking.tolist())])
+            )
+    return batch, counts
+
+
+def _aligned(batch: SpanBatch, order: list[int]) -> SpanBatch:
+    """Return the predictions in the order of the references, an empty row where there is none."""
+    last = len(batch)
+    offsets = batch.offsets.take([*range(last + 1), last])
+    with_empty = SpanBatch(offsets, batch.start, batch.end, batch.label, batch.score)
+    return with_empty[order]
+
+
+def _slice_values(name: str, references: Table, predictions: Table, pairing: Pairing) -> tuple[str, list[Any]]:
+    if name in references.columns:
+        table, rows = references, pairing.references
+    elif name in predictions.columns and not pairing.missing:
+        table, rows = predictions, [pairing.predictions[j] for j in pairing.order]
+    else:
+        raise DataError(f"{references.path}: no column {name!r} for --by; it has {listed(references.columns)}")
+    return table.path, plain(pick(table.columns[name], rows))
+
+
+class Sums:
+    """The sums of pieces, of each slice for itself."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self._scores = Accumulator(**options(args))
+        self._by: list[str] = list(dict.fromkeys(args.by))
+        self._values: dict[str, dict[str, Any]] = {name: {} for name in self._by}
+        self._states: dict[tuple[str, ...], Any] = {}
+        self._counts = InvalidCounts()
+
+    def add(self, piece: Piece) -> None:
+        """Add a piece.
+
+        Raises
+        ------
+        DataError
+            When slices go by names that other values had before.
+        """
+        for name, (path, values) in piece.values.items():
+            for slice_name, value in values.items():
+                before = self._values[name].setdefault(slice_name, value)
+                if type(before) is not type(value):
+                    slice_names([before, value], name, path)
+        rows = range(len(piece.columns["references"]))
+        keys = zip(*(piece.slices[name] for name in self._by), strict=True) if self._by else (() for _ in rows)
+        found, order, sizes = grouping(keys)
+        states = count_groups(self._scores, piece.columns, order, sizes)
+        for key, state in zip(found, states, strict=True):
+            self._states[key] = self._states[key] + state if key in self._states else state
+        self._counts = self._counts.plus(piece.counts)
+
+    def __bool__(self) -> bool:
+        """Tell whether there is anything."""
+        return bool(self._states)
+
+    def report(self) -> Report:
+        """Return the report of everything."""
+        report = self._report(list(self._states))
+        report.invalid = self._counts
+        return report
+
+    def parts(self) -> dict[str, dict[str, Report]]:
+        """Return for each column of ``--by`` the reports of its slices."""
+        out: dict[str, dict[str, Report]] = {}
+        for i, name in enumerate(self._by):
+            members: dict[str, list[tuple[str, ...]]] = {}
+            for key in self._states:
+                members.setdefault(key[i], []).append(key)
+            out[name] = {value: self._report(members[value]) for value in sorted(members)}
+        return out
+
+    def _report(self, keys: list[tuple[str, ...]]) -> Report:
+        self._scores.reset()
+        for key in keys:
+            self._scores.add_state(self._states[key])
+        return self._scores.compute()
