@@ -209,6 +209,18 @@ def test_leniency_is_counted_in_its_group() -> None:
     )
 
 
+def test_views_of_strings() -> None:
+    """A layout that some engines hand out, and for which pyarrow has few functions."""
+    if not hasattr(pa, "string_view"):
+        pytest.skip("this pyarrow has no views")
+    rows = table(text=["0123456789"] * 4, predictions=[[[2, 12]], [[4, 7]], [[1, 2]], []])
+    views = rows
+    for name in ("text", "task"):
+        views = views.set_column(views.column_names.index(name), name, views[name].cast(pa.string_view()))
+    options: dict[str, Any] = {"text": "text", "by": "task", "invalid": "clip"}
+    assert arrow.statistics(views, **options) == arrow.statistics(rows, **options)
+
+
 def test_errors_name_column_row_and_span() -> None:
     bad = table(predictions=[[], [[0, 1]], [[0, 1], [5, 2]], []])
     for by in ((), "task"):

@@ -150,3 +150,105 @@ def test_evaluate_module(corpus: Any, truth: Any, tmp_path: Path) -> None:
     assert set(results) == {f"{how} {average}" for how in ("path", "name", "space") for average in AVERAGES}
     for name, result in results.items():
         assert result == truth[name.split()[1]], name
+
+
+@pytest.fixture(scope="module")
+def table(corpus: Any) -> Any:
+    pa = pytest.importorskip("pyarrow")
+    return pa.table({"references": pa.array(corpus[0]), "predictions": pa.array(corpus[1])})
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+def test_arrow_datasets_and_polars(table: Any, truth: Any, average: str) -> None:
+    datasets = pytest.importorskip("datasets")
+    polars = pytest.importorskip("polars")
+    from mycelium import arrow
+
+    datasets.disable_progress_bars()
+    counted = [arrow.statistics(batch, average=average) for batch in table.to_batches(max_chunksize=64)]
+    assert arrow.report(arrow.merge(counted)).flat() == truth[average]
+    data = datasets.Dataset(table).shuffle(seed=1)
+    mapped = data.with_format("arrow").map(
+        arrow.statistics,
+        batched=True,
+        batch_size=100,
+        fn_kwargs={"average": average},
+        remove_columns=data.column_names,
+    )
+    assert arrow.report(arrow.merge(mapped)).flat() == truth[average]
+    frames = polars.from_arrow(table).iter_slices(90)
+    assert arrow.report(arrow.merge(arrow.statistics(f, average=average) for f in frames)).flat() == truth[average]
+
+
+SPARK = """
+import functools, json, sys
+import pyarrow.parquet
+from pyspark.sql import SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+from mycelium import arrow
+
+spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+frame = spark.read.parquet(sys.argv[1]).repartition(5)
+out = {}
+for average in ("macro", "micro"):
+    count = functools.partial(arrow.statistics, average=average)
+
+    def score(batches):
+        for batch in batches:
+            yield from count(batch).to_batches()
+
+    schema = from_arrow_schema(count(frame.limit(0).toArrow()).schema)
+    out[average] = arrow.report(arrow.merge(frame.mapInArrow(score, schema).toArrow())).flat()
+print(json.dumps(out))
+"""
+
+
+@pytest.mark.slow
+def test_spark(table: Any, truth: Any, tmp_path: Path) -> None:
+    pytest.importorskip("pyspark")
+    import pyarrow.parquet
+
+    pyarrow.parquet.write_table(table, tmp_path / "rows.parquet")
+    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONWARNINGS": "ignore"}
+    command = [sys.executable, "-c", SPARK, str(tmp_path / "rows.parquet")]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert json.loads(done.stdout.strip().split("\n")[-1]) == truth
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+def test_torchmetrics(corpus: Any, truth: Any, average: str) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("torchmetrics")
+    from mycelium.torch import SpanMetric
+
+    references, predictions = corpus
+    parts = [SpanMetric(average=average) for _ in range(2)]
+    for number, begin in enumerate(range(0, len(references), 100)):
+        rows = slice(begin, begin + 100)
+        parts[number % 2].update(preds=predictions[rows], target=references[rows])
+    parts[0].merge_state(parts[1])
+    assert {key: value.item() for key, value in parts[0].compute().items()} == truth[average]
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+def test_trainer(corpus: Any, average: str) -> None:
+    """A Trainer's metrics, on tokens of one character: its spans are unions, scored like any others."""
+    from mycelium.trainer import SpanMetrics
+
+    references, predictions = corpus
+    length = 100
+    marked = np.zeros((len(predictions), length), dtype=bool)
+    for row, spans in zip(marked, predictions, strict=True):
+        for start, end in spans:
+            row[start:end] = True
+    merged = mycelium.spans_from_mask(marked.tolist())
+    logits = np.stack([~marked, marked], axis=-1).astype(np.float32) * 3
+    features = {"offset_mapping": [[(i, i + 1) for i in range(length)]] * len(predictions)}
+    metrics = SpanMetrics(
+        features=features, examples=None, spans=references, average=average, metrics=list(DEFAULT), in_order=True
+    )
+    scores = metrics((logits, np.zeros(marked.shape, dtype=np.int64)))
+    assert metrics.predictions is not None
+    assert metrics.predictions.tolist() == merged.tolist()
+    assert scores == mycelium.evaluate(references=references, predictions=merged.tolist(), average=average).flat()

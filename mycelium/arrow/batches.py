@@ -32,7 +32,9 @@ class Source:
             fault = "two columns" if name in names else "no column"
             raise ValueError(f"{argument}: the batch has {fault} {name!r}; it has {', '.join(names)}")
         if isinstance(self._batch, pa.Table):
-            return self._batch.column(name)
+            column = self._batch.column(name)
+            # pyarrow lacks functions for views.
+            return column.cast(pa.large_string()) if str(column.type) == "string_view" else column
         # Not the stored table, which is what it was before shuffle, select and filter.
         return column_of(self._batch[name], name, arrow_lists=argument.endswith(("references", "predictions")))
 
