@@ -279,6 +279,8 @@ def test_lost_settings_are_given_again() -> None:
     assert arrow.report(default, metrics=None) == evaluated(table())
     with pytest.raises(ValueError, match=r"it lacks the column 'iou\.score\.0'"):
         arrow.merge(lost, metrics=["iou"])
+    with pytest.raises(ValueError, match="two columns of the same name"):
+        arrow.merge(counted.append_column("task", counted["task"]))
     partly = counted.set_column(1, "mycelium", pa.array([counted["mycelium"][0].as_py(), None, None]))
     with pytest.raises(ValueError, match="some rows have no settings"):
         arrow.merge(partly)

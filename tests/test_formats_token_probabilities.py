@@ -275,6 +275,7 @@ def test_other_containers() -> None:
         (([[0.5, np.nan]], [[(0, 1), (1, 2)]]), {}, ValueError, r"row 0, token 1 nan: expected a probability between"),
         (([[0.5, 1.5]], [[(0, 1), (1, 2)]]), {}, ValueError, r"row 0, token 1 1\.5"),
         (([[0.5, "x"]], [[(0, 1), (1, 2)]]), {}, TypeError, r"row 0, token 1 'x': expected a probability, got str"),
+        (([[0.5], ["x"]], [[(0, 1)], [(0, 1)]]), {}, TypeError, r"row 1, token 0 'x': expected a probability, got str"),
         (([[0.5]], [[(0, 1), (1, 2)]]), {}, ValueError, "row 0: offsets has 2 tokens, probabilities has 1$"),
         ((np.ones((1, 1)), [[(0, 1), (1, 2)]]), {}, ValueError, "row 0: offsets has 2 tokens, probabilities has 1$"),
         (([[0.5], [0.5]], [[(0, 1)]]), {}, ValueError, "offsets has 1 row, probabilities has 2$"),

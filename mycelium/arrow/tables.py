@@ -132,11 +132,15 @@ class Sums:
     def _checked(self, table: pa.Table, settings: str) -> pa.Table:
         """Return keys and sums, in the types that they have here."""
         names = sum_names(settings)
-        lacking = [name for name in names if table.column_names.count(name) != 1]
+        present = table.column_names
+        there = set(present)
+        lacking = [name for name in names if name not in there]
         if lacking:
             raise ValueError(f"the table holds no statistics of these settings: it lacks the column {lacking[0]!r}")
+        if len(there) < len(present):
+            raise ValueError("the table has two columns of the same name")
         known = {SETTINGS, *names}
-        keys = [name for name in table.column_names if name not in known]
+        keys = [name for name in present if name not in known]
         if self._keys is None:
             self._keys = keys
         if sorted(keys) != sorted(self._keys):
