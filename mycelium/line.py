@@ -20,7 +20,7 @@ import numpy as np
 
 from mycelium import intervals
 from mycelium.intervals import Pairs
-from mycelium.spans import BoolArray, IntArray, SpanBatch
+from mycelium.spans import BoolArray, IntArray, SpanBatch, _offsets
 
 __all__ = ["Facts", "Line", "Side", "lines"]
 
@@ -87,15 +87,12 @@ class Side:
 
     def chosen(self, keep: BoolArray) -> Side:
         """Return the side with only the spans that the mask (m,) names."""
-        offsets = np.zeros(len(self) + 1, dtype=np.int64)
-        np.cumsum(keep, out=offsets[1:])
-        return self._take(np.flatnonzero(keep), offsets.take(self.offsets))
+        return self._take(np.flatnonzero(keep), _offsets(keep).take(self.offsets))
 
     def of_rows(self, rows: IntArray) -> tuple[Side, IntArray]:
         """Return a side of these rows only, and the positions of its spans here."""
         count = self.count.take(rows)
-        offsets = np.zeros(len(rows) + 1, dtype=np.int64)
-        np.cumsum(count, out=offsets[1:])
+        offsets = _offsets(count)
         spans = np.repeat(self.offsets.take(rows) - offsets[:-1], count) + np.arange(offsets[-1])
         return self._take(spans, offsets), spans
 

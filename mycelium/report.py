@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mycelium.metrics import Metric
+from mycelium.metrics.names import flat_name
 from mycelium.reduce import Totals
 from mycelium.settings import Settings
 from mycelium.spans import FloatArray, IntArray, InvalidCounts
@@ -170,7 +171,7 @@ class Report(dict[str, Any]):
         {'iou': 0.6, 'character_precision': 1.0, 'character_recall': 0.6, 'character_f1': 0.75}
         """
         return {
-            key if output == "score" else f"{key}_{output}": value
+            flat_name(key, output): value
             for key in self
             if key != "meta"
             for output, value in self[key].items()

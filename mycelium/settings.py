@@ -6,15 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mycelium._version import __version__
+from mycelium.formats.ingest import ENDS, MISSING_ROWS, UNITS
 from mycelium.metrics import DEFAULT, Metric, get
 from mycelium.profiles import AVERAGES, average_of, profile_name
 from mycelium.spans import POLICIES
 
 __all__ = ["Settings"]
-
-MISSING = ("raise", "empty")
-OFFSETS = ("codepoint", "utf16", "utf8")
-ENDS = ("exclusive", "inclusive")
 
 #: The long-named parameters of ``evaluate``: each sets one parameter of one metric.
 LONG_NAMES = {
@@ -77,8 +74,8 @@ class Settings:
             undefined=None if undefined is None else float(undefined),
             tolerance=float(tolerance),
             invalid=_choice("invalid", invalid, POLICIES),
-            missing_rows=_choice("missing_rows", missing_rows, MISSING),
-            offsets=_choice("offsets", offsets, OFFSETS),
+            missing_rows=_choice("missing_rows", missing_rows, MISSING_ROWS),
+            offsets=_choice("offsets", offsets, UNITS),
             end=_choice("end", end, ENDS),
         )
 

@@ -14,6 +14,7 @@ except ModuleNotFoundError as error:
         raise
     raise ImportError('mycelium.torch needs torch and torchmetrics: pip install "mycelium-eval[torch]"') from error
 
+from mycelium.metrics.names import flat_name
 from mycelium.scoring import Accumulator
 from mycelium.states import count
 
@@ -177,11 +178,7 @@ class SpanMetric(Metric):  # type: ignore[misc, unused-ignore]
 
     def _keys(self) -> list[str]:
         """Return the keys of the results, as :meth:`mycelium.Report.flat` names them."""
-        return [
-            key if output == "score" else f"{key}_{output}"
-            for key, metric in self._scores.settings.metrics
-            for output in metric.outputs
-        ]
+        return [flat_name(key, output) for key, metric in self._scores.settings.metrics for output in metric.outputs]
 
 
 def _on_host(batch: Any) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 
 from mycelium.line import Line
 from mycelium.metrics.base import Metric, Statistics, columns, divide, register
-from mycelium.spans import BoolArray, FloatArray, IntArray, SpanBatch
+from mycelium.spans import BoolArray, FloatArray, IntArray, SpanBatch, _offsets
 
 __all__ = ["soft_correlation"]
 
@@ -19,8 +19,7 @@ _DIGITS = 8
 def _stats(line: Line) -> Statistics:
     length = cast(IntArray, line.text_length)
     sides = [cast(SpanBatch, side) for side in (line.soft_references, line.soft_predictions)]
-    base = np.zeros(line.rows + 1, dtype=np.int64)
-    np.cumsum(length, out=base[1:])
+    base = _offsets(length)
     placed = [(side.start + base[side.row], side.end + base[side.row]) for side in sides]
     # Between two neighbouring boundaries both sides are constant: segments stand for their characters.
     cuts = np.unique(np.concatenate([base, *(edge for side in placed for edge in side)]))
@@ -45,8 +44,7 @@ def _paint(cuts: IntArray, start: IntArray, end: IntArray, score: FloatArray | N
         return np.zeros(len(last))
     low = np.searchsorted(cuts, start)
     count = np.searchsorted(cuts, end) - low
-    first = np.zeros(len(start) + 1, dtype=np.int64)
-    np.cumsum(count, out=first[1:])
+    first = _offsets(count)
     a = 0
     while a < len(start):
         b = max(a + 1, int(np.searchsorted(first, first[a] + _PAINT_AT_ONCE, side="right")) - 1)

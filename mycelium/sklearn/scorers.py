@@ -10,6 +10,7 @@ from sklearn.metrics import make_scorer
 from sklearn.utils.metadata_routing import UNUSED
 
 from mycelium.metrics import DEFAULT, Metric
+from mycelium.metrics.names import flat_name
 from mycelium.pooling import check_average, choose, counts, flat_report, pooled
 from mycelium.sklearn.scores import batch_of, span_score, undefined_of
 
@@ -96,7 +97,7 @@ def scorers(
     named = {}
     for metric in DEFAULT if metrics is None else metrics:
         chosen, output = choose(metric)
-        name = chosen.key if output == "score" else f"{chosen.key}_{output}"
+        name = flat_name(chosen.key, output)
         named[name] = span_scorer(metric, average=average, zero_division=zero_division)
     return named
 
