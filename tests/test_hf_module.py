@@ -6,8 +6,6 @@ import copy
 import json
 import pickle
 import re
-import statistics
-import time
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -571,26 +569,6 @@ def test_an_error_while_scoring_leaves_nothing(
     written = ["default_experiment-1-0.arrow"] if kept_in == "file" else []
     assert [path.name for path in tmp_path.rglob("*.arrow")] == written
     assert metric.compute()["iou"] == 0.3
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["lists", "Arrow", "dataset"])
-def test_speed(load: Any, kind: str) -> None:
-    rng = np.random.default_rng(0)
-    starts = rng.integers(0, 500, (2, 100_000)).tolist()
-    predictions, references = (
-        rows_as(kind, [[[a, a + 9], [a + 30, a + 33]][: a % 3] for a in side]) for side in starts
-    )
-    sides = batch(predictions, references)
-    metric = load()
-
-    def timed(call: Any) -> float:
-        begin = time.perf_counter()
-        call(**sides)
-        return time.perf_counter() - begin
-
-    ratios = [timed(metric.compute) / timed(mycelium.evaluate) for _ in range(9)]
-    assert statistics.median(ratios) <= 1.5
 
 
 def test_the_documentation_of_the_module(load: Any, capsys: pytest.CaptureFixture[str]) -> None:
