@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mycelium.additive import Rows
 from mycelium.metrics import Metric
 from mycelium.metrics.names import flat_name
 from mycelium.reduce import Totals
 from mycelium.settings import Settings
-from mycelium.spans import FloatArray, IntArray, InvalidCounts
+from mycelium.spans import InvalidCounts
 from mycelium.tables import render
 
 __all__ = ["Report", "slices_table"]
@@ -23,21 +24,6 @@ __all__ = ["Report", "slices_table"]
 OFFSET_CONVENTION = "half-open [start, end)"
 #: Rows whose statistics a report keeps, for slices.
 ROWS_KEPT = 10**6
-
-
-class Rows:
-    """The statistics of every example behind a report, in blocks of rows as they were counted."""
-
-    def __init__(self) -> None:
-        self.blocks: list[list[NDArray[Any]]] = []
-        self.weights: IntArray | FloatArray | None = None
-
-    def __len__(self) -> int:
-        return sum(len(block[0]) for block in self.blocks)
-
-    def statistics(self, number: int) -> NDArray[Any]:
-        """Return the (n, k) statistics of one metric."""
-        return np.concatenate([block[number] for block in self.blocks])
 
 
 class Report(dict[str, Any]):

@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mycelium.additive import Rows
 from mycelium.formats import read_spans
 from mycelium.inputs import check_scores, common_length, one_or_batch, weights
 from mycelium.line import lines
 from mycelium.metrics import Metric
 from mycelium.metrics.base import check_needs, check_rows
 from mycelium.reduce import Totals
-from mycelium.report import ROWS_KEPT, Report, Rows
+from mycelium.report import ROWS_KEPT, Report
 from mycelium.settings import Settings
 from mycelium.spans import FloatArray, IntArray, InvalidCounts, SpanBatch, check_spans
 

@@ -386,7 +386,9 @@ def test_a_bar_on_a_terminal_and_nowhere_else(tmp_path: Path) -> None:
     files = [write(tmp_path / "g.jsonl", gold), write(tmp_path / "p.jsonl", pred)]
     code = """
 import sys
+from mycelium import progress
 from mycelium.cli import main, streaming
+progress.DELAY = 0.0
 streaming.SMALL, streaming.ROWS = 0, 10
 sys.exit(main(["score", *sys.argv[1:]]))
 """

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
@@ -16,6 +14,7 @@ from mycelium.cli.pairing import find_name, pair, plain
 from mycelium.cli.pieces import TEXT, OtherTexts, Scored, Sums, read_piece, span_columns
 from mycelium.formats.chunks import Chunks, Repeats, open_chunks
 from mycelium.formats.files import Table
+from mycelium.progress import progress
 
 __all__ = ["score_in_step"]
 
@@ -76,10 +75,12 @@ class _Run:
     def scored(self) -> Scored:
         """Read to the end, and return what is to be printed."""
         try:
-            with _progress(self._references) as advance:
-                while len(ours := self._references.read(ROWS, SIZE)):
+            file, done = self._references, 0
+            with progress(file.total, Path(file.path).name, file.unit) as advance:
+                while len(ours := file.read(ROWS, SIZE)):
                     self._add(ours, self._predictions.read(len(ours)))
-                    advance()
+                    advance(file.done - done)
+                    done = file.done
         except DataError as error:
             self._other_texts.complain()
             if self._references.done == self._references.total:
@@ -174,26 +175,3 @@ def _passed(table: Table, where: list[tuple[str, str]]) -> int:
         if not rows:
             return i
     return len(where)
-
-
-@contextmanager
-def _progress(file: Chunks) -> Iterator[Callable[[], None]]:
-    """Show how far a file is read, on a terminal and with tqdm; yields what is to be called after each chunk."""
-    bar: Any = None
-    if sys.stderr.isatty():
-        try:
-            from tqdm import tqdm
-        except ImportError:
-            pass
-        else:
-            bar = tqdm(total=file.total, desc=Path(file.path).name, unit=file.unit, unit_scale=True, leave=False)
-
-    def advance() -> None:
-        if bar is not None:
-            bar.update(file.done - bar.n)
-
-    try:
-        yield advance
-    finally:
-        if bar is not None:
-            bar.close()
