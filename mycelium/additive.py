@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mycelium.draws import Units, leave_one_out, sum_by_unit
 from mycelium.metrics import Metric
-from mycelium.resample import Units, leave_one_out, sum_by_unit
 from mycelium.spans import FloatArray, IntArray
 
 __all__ = ["Additive", "Rows", "additive", "split"]
@@ -79,7 +79,7 @@ def additive(
     --------
     >>> import numpy as np
     >>> from mycelium import metrics
-    >>> from mycelium.resample import units_of
+    >>> from mycelium.draws import units_of
     >>> statistics = metrics.iou.statistics([[[0, 10]], [[0, 4]]], [[[0, 10]], [[2, 4]]])
     >>> macro = additive(metrics.iou, "macro", None, statistics, units_of(None, 2))
     >>> macro.value(macro.sums.sum(axis=0)).tolist()

@@ -12,7 +12,8 @@ from itertools import accumulate
 import numpy as np
 
 from mycelium.additive import Additive, split
-from mycelium.resample import Permuted, as_generator, draw, permutation_test, replicate
+from mycelium.draws import as_generator, draw, replicate
+from mycelium.resample import Permuted, permutation_test
 from mycelium.spans import FloatArray, IntArray
 
 __all__ = ["Contest"]
