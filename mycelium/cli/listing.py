@@ -9,7 +9,8 @@ from typing import Any
 
 from mycelium.cli.common import Command
 from mycelium.metrics import available
-from mycelium.metrics.base import DEFAULT, Metric, Parameter
+from mycelium.metrics.base import DEFAULT, Metric
+from mycelium.metrics.parameters import Parameter
 from mycelium.tables import render
 
 __all__ = ["COMMANDS"]
@@ -33,7 +34,7 @@ def _run(args: argparse.Namespace) -> int:
                 f"`{m.name}`",
                 ", ".join(m.outputs),
                 "yes" if m.name in DEFAULT else "no",
-                "; ".join(f"`{p.name}` = {p.default:g} ({_range(p)}): {p.summary}" for p in m.parameters),
+                "; ".join(f"`{p.name}` = {_default(p)} ({_range(p)}): {p.summary}" for p in m.parameters),
                 m.summary,
                 m.reference,
             ]
@@ -54,7 +55,7 @@ def _paragraph(metric: Metric) -> str:
     lines += _wrap(metric.summary, 2)
     lines += _wrap(f"gives: {facts}", 2)
     for p in metric.parameters:
-        lines += _wrap(f"{p.name} = {p.default:g} ({_range(p)}): {p.summary}", 4)
+        lines += _wrap(f"{p.name} = {_default(p)} ({_range(p)}): {p.summary}", 4)
     return "\n".join([*lines, *_wrap(f"from: {metric.reference}", 2)])
 
 
@@ -62,7 +63,13 @@ def _wrap(text: str, indent: int) -> list[str]:
     return textwrap.wrap(text, 80, initial_indent=" " * indent, subsequent_indent=" " * (indent + 2))
 
 
+def _default(parameter: Parameter) -> str:
+    return parameter.default if isinstance(parameter.default, str) else f"{parameter.default:g}"
+
+
 def _range(parameter: Parameter) -> str:
+    if parameter.choices:
+        return " or ".join(parameter.choices)
     kind = "integer" if parameter.integer else "number"
     if parameter.maximum >= _ENDLESS:
         return f"{kind}, at least {parameter.minimum:g}"
@@ -87,6 +94,7 @@ def _record(metric: Metric) -> dict[str, Any]:
                 "minimum": p.minimum,
                 "maximum": None if p.maximum == float("inf") else p.maximum,
                 "integer": p.integer,
+                "choices": list(p.choices),
                 "summary": p.summary,
             }
             for p in metric.parameters

@@ -10,7 +10,7 @@ import re
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from mycelium.formats import read_spans
 from mycelium.inputs import common_length
 from mycelium.line import Line, lines
+from mycelium.metrics.parameters import Parameter, Setting, parse, show
 from mycelium.spans import BoolArray, FloatArray, SpanBatch
 
 __all__ = [
@@ -35,45 +36,6 @@ __all__ = [
 Statistics = NDArray[Any]
 Stats = Callable[..., Statistics]
 Value = Callable[..., FloatArray]
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A number that a metric depends on.
-
-    Attributes
-    ----------
-    name : str
-        Its name in ``Metric.at``.
-    default : float or int
-        The published value.
-    minimum, maximum : float
-        The range, both ends included.
-    integer : bool
-        Whether only whole numbers are accepted.
-    summary : str
-        One line for people.
-    """
-
-    name: str
-    default: float
-    minimum: float = 0.0
-    maximum: float = float("inf")
-    integer: bool = False
-    summary: str = ""
-
-    def check(self, value: object, metric: str) -> float:
-        """Return the value as a plain number, or raise a TypeError or ValueError that names what was expected."""
-        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-        if not whole and (self.integer or not isinstance(value, (float, np.floating))):
-            wanted = "an integer" if self.integer else "a number"
-            raise TypeError(f"{metric}: {self.name} must be {wanted}, got {value!r} ({type(value).__name__})")
-        number: float = int(cast(int, value)) if self.integer else float(cast(float, value))
-        if not self.minimum <= number <= self.maximum or number == float("inf"):
-            bound = f"at least {self.minimum:g}" if self.maximum == float("inf") else "between "
-            bound += "" if self.maximum == float("inf") else f"{self.minimum:g} and {self.maximum:g}"
-            raise ValueError(f"{metric}: {self.name} must be {bound}, got {value!r}")
-        return number
 
 
 def columns(*statistics: NDArray[Any]) -> Statistics:
@@ -171,8 +133,8 @@ class Metric:
     reference : str
         Where the definition comes from.
     parameters : tuple of Parameter
-        The numbers it depends on.
-    chosen : mapping of str to float
+        The numbers and choices it depends on.
+    chosen : mapping of str to float or str
         Their values where they differ from the default; set by :meth:`at`.
     undefined : float
         Value of a side with nothing to divide by, unless the caller says otherwise.
@@ -204,7 +166,7 @@ class Metric:
     outputs: tuple[str, ...]
     reference: str
     parameters: tuple[Parameter, ...] = ()
-    chosen: Mapping[str, float] = field(default_factory=dict)
+    chosen: Mapping[str, Setting] = field(default_factory=dict)
     undefined: float = 1.0
     bounds: tuple[float, float] = (0.0, 1.0)
     greater_is_better: bool = True
@@ -222,7 +184,7 @@ class Metric:
         return Metric, tuple(getattr(self, each.name) for each in fields(self))
 
     @property
-    def values(self) -> dict[str, float]:
+    def values(self) -> dict[str, Setting]:
         """The values of all parameters."""
         return {p.name: self.chosen.get(p.name, p.default) for p in self.parameters}
 
@@ -233,7 +195,7 @@ class Metric:
 
     def setting(self, *hidden: str) -> str:
         """Return the parameters that are not the default as ``"(name=value,...)"``, without the hidden ones."""
-        shown = [f"{name}={_number(value)}" for name, value in self.chosen.items() if name not in hidden]
+        shown = [f"{name}={show(value)}" for name, value in self.chosen.items() if name not in hidden]
         return f"({','.join(shown)})" if shown else ""
 
     @property
@@ -241,7 +203,7 @@ class Metric:
         """The output that stands for the metric where one number is wanted: ``"f1"`` or ``"score"``."""
         return "f1" if "f1" in self.outputs else self.outputs[0]
 
-    def at(self, **parameters: float) -> Metric:
+    def at(self, **parameters: Setting) -> Metric:
         """Return the metric with other parameters.
 
         Raises
@@ -341,7 +303,7 @@ class Metric:
         return score(*self.value(counted, undefined)[0].tolist())
 
 
-def _restore(name: str, chosen: dict[str, float]) -> Metric:
+def _restore(name: str, chosen: dict[str, Setting]) -> Metric:
     return get(name).at(**chosen)
 
 
@@ -424,13 +386,13 @@ def get(key: str) -> Metric:
     metric = REGISTRY[match[1]]
     if not match[2]:
         return metric
-    parameters = {}
+    parameters: dict[str, Setting] = {}
     for part in match[2].split(","):
         name, _, value = part.partition("=")
         try:
-            parameters[name] = int(value) if re.fullmatch(r"[+-]?\d+", value) else float(value)
+            parameters[name] = parse(value)
         except ValueError:
-            raise ValueError(f"{key!r}: {part!r} should read name=number") from None
+            raise ValueError(f"{key!r}: {part!r} should read name=value") from None
     return metric.at(**parameters)
 
 
@@ -441,7 +403,3 @@ def available() -> list[Metric]:
 
 def _names(names: Iterable[str]) -> str:
     return ", ".join(names)
-
-
-def _number(value: float) -> str:
-    return f"{value:d}" if isinstance(value, int) else f"{value!r}"
