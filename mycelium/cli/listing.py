@@ -94,7 +94,7 @@ def _record(metric: Metric) -> dict[str, Any]:
                 "minimum": p.minimum,
                 "maximum": None if p.maximum == float("inf") else p.maximum,
                 "integer": p.integer,
-                "choices": list(p.choices),
+                **({"choices": list(p.choices)} if p.choices else {}),
                 "summary": p.summary,
             }
             for p in metric.parameters
