@@ -37,8 +37,8 @@ __all__ = [
     "units_of",
 ]
 
-#: Counts of one block of draws: they stay in the cache until they are multiplied.
-CELLS = 1 << 17
+#: Counts of a block of draws. Fewer would make many small products, whose threads wait for each other.
+CELLS = 1 << 19
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -219,10 +219,12 @@ def draw(rng: np.random.Generator, size: int, n_resamples: int, *, drawn: int | 
     drawn = size if drawn is None else drawn
     step = max(1, CELLS // max(size, drawn))
     for begin in range(0, n_resamples, step):
-        b = min(step, n_resamples - begin)
-        chosen = rng.integers(0, size, (b, drawn))
-        chosen += (np.arange(b) * size)[:, np.newaxis]
-        yield np.bincount(chosen.ravel(), minlength=b * size).reshape(b, size).astype(np.float64)
+        chosen = rng.integers(0, size, (min(step, n_resamples - begin), drawn))
+        block = np.empty((len(chosen), size))
+        # One at a time: the counts of a single replicate stay in the cache.
+        for counts, units in zip(block, chosen, strict=True):
+            counts[:] = np.bincount(units, minlength=size)
+        yield block
 
 
 def swaps(

@@ -5,25 +5,31 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from html import escape
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mycelium.additive import Rows
+from mycelium.confidence import Intervals, Resampling, caution, interval_cell, intervals
+from mycelium.draws import Units, units_of
+from mycelium.kept import Kept, averages, unit_sums
 from mycelium.metrics import Metric
 from mycelium.metrics.names import flat_name
 from mycelium.reduce import Totals
 from mycelium.settings import Settings
 from mycelium.spans import InvalidCounts
-from mycelium.tables import render
+from mycelium.tables import render, with_notes
 
 __all__ = ["Report", "slices_table"]
 
 OFFSET_CONVENTION = "half-open [start, end)"
-#: Rows whose statistics a report keeps, for slices.
+#: Rows whose statistics a report keeps, for slices and intervals.
 ROWS_KEPT = 10**6
+TOO_MANY = (
+    f"evaluate() keeps those of up to {ROWS_KEPT:,} examples, of more with keep_statistics=True;"
+    " for intervals it is enough to give it groups"
+)
 
 
 class Report(dict[str, Any]):
@@ -62,18 +68,22 @@ class Report(dict[str, Any]):
         self.signature = ""
         self.invalid = InvalidCounts()
         self._settings: Settings | None = None
-        self._rows: Rows | None = None
+        self._holds = Kept()
+
+    @property
+    def _rows(self) -> Rows | None:
+        return self._holds.rows
 
     @classmethod
     def _of(
-        cls, settings: Settings, totals: Totals, invalid: InvalidCounts, rows: Rows | None, per_example: bool = False
+        cls, settings: Settings, totals: Totals, invalid: InvalidCounts, kept: Kept, per_example: bool = False
     ) -> Report:
         report = cls()
         for number, ((key, metric), values) in enumerate(zip(settings.metrics, totals.values(), strict=True)):
             report[key] = dict(zip(metric.outputs, values.tolist(), strict=True))
             if per_example:
-                assert rows is not None
-                report[key]["per_example"] = _per_example(metric, rows.statistics(number), settings.undefined)
+                assert kept.rows is not None
+                report[key]["per_example"] = _per_example(metric, kept.rows.statistics(number), settings.undefined)
         report["meta"] = {
             "examples": totals.examples,
             "average": settings.average,
@@ -83,8 +93,13 @@ class Report(dict[str, Any]):
         report.signature = settings.signature(weighted=totals.weighted)
         report.invalid = invalid
         report._settings = settings
-        report._rows = rows
+        report._holds = kept
         return report
+
+    def _forget_rows(self) -> None:
+        """Keep the sums of groups in the place of the statistics of examples."""
+        assert self._settings is not None
+        self._holds = self._holds.without_rows(self._settings, TOO_MANY)
 
     def statistics(self, key: str) -> NDArray[Any]:
         """Return the statistics of one metric, shape (n, k): row i is example i, columns as ``Metric.columns``.
@@ -94,7 +109,7 @@ class Report(dict[str, Any]):
         KeyError
             When the report does not hold the metric.
         ValueError
-            When the report keeps no statistics: an accumulator's, or one of more than a million examples.
+            When the report keeps no statistics; the message says what would keep them.
         """
         settings, rows = self._kept()
         keys = [name for name, _ in settings.metrics]
@@ -118,6 +133,129 @@ class Report(dict[str, Any]):
             A report for each distinct value, sorted by its text. Each equals the evaluation of its examples alone, but
             for ``invalid``: what leniency did is counted in the whole report only.
         """
+        return self._cut(values, name, self._holds.units)
+
+    @overload
+    def confidence_intervals(
+        self,
+        level: float = ...,
+        groups: Any = ...,
+        method: str = ...,
+        n_resamples: int = ...,
+        seed: int | np.random.Generator = ...,
+        by: None = ...,
+    ) -> Intervals: ...
+
+    @overload
+    def confidence_intervals(
+        self,
+        level: float = ...,
+        groups: Any = ...,
+        method: str = ...,
+        n_resamples: int = ...,
+        seed: int | np.random.Generator = ...,
+        *,
+        by: Sequence[Any] | NDArray[Any],
+    ) -> dict[Any, Intervals]: ...
+
+    def confidence_intervals(
+        self,
+        level: float = 0.95,
+        groups: Any = None,
+        method: str = "percentile",
+        n_resamples: int = 2000,
+        seed: int | np.random.Generator = 0,
+        by: Sequence[Any] | NDArray[Any] | None = None,
+    ) -> Intervals | dict[Any, Intervals]:
+        """Return an interval for every score, by resampling examples or groups of them.
+
+        A replicate is the score of as many units as there are, drawn with replacement. All metrics and outputs share
+        the draws. They depend on the seed and on the number of units in the order of their sorted groups, on nothing
+        else.
+
+        Parameters
+        ----------
+        level : float
+            The share of samples whose interval should hold the score of the whole population.
+        groups : sequence of length n, optional
+            Value i names the group of example i: examples that are not independent of each other, such as answers on
+            one source document, are drawn together. By default the groups that the evaluation was given; without any,
+            each example is drawn by itself.
+        method : {"percentile", "bca", "basic"}
+            Quantiles of the replicates; the same with bias and acceleration corrected, the latter from the scores
+            without each unit; quantiles reflected at the score. Where "bca" is not defined "percentile" takes its
+            place, and ``meta["notes"]`` says so.
+        n_resamples : int
+            The number of replicates.
+        seed : int or numpy.random.Generator
+            Where draws begin. No other state is used or changed; a generator moves on.
+        by : sequence of length n, optional
+            Value i names the slice of example i.
+
+        Returns
+        -------
+        Intervals, or with ``by`` a dict of them
+            A dict ``{metric: {output: [low, high]}}`` and ``meta``. With ``by`` one for each slice, sorted by its
+            text: what the slice evaluated alone gives, with its own groups and the same seed.
+
+        Warns
+        -----
+        UserWarning
+            With fewer than 30 units, or where more than 5% of the replicates drew nothing but weight 0.
+
+        Raises
+        ------
+        TypeError, ValueError
+            When an option cannot be used, or the report keeps neither statistics nor sums of groups.
+
+        References
+        ----------
+        Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapters 13 and 14; Davison and Hinkley,
+        "Bootstrap Methods and their Application", 1997, section 3.8, on drawing groups.
+
+        Examples
+        --------
+        >>> import mycelium
+        >>> references, predictions = [[[0, 10]], [[0, 4]]] * 20, [[[2, 8]], [[0, 4]]] * 20
+        >>> report = mycelium.evaluate(references=references, predictions=predictions, metrics=["iou"])
+        >>> [round(bound, 3) for bound in report.confidence_intervals(seed=1)["iou"]["score"]]
+        [0.74, 0.86]
+        """
+        resampling = Resampling.of(level, method, n_resamples, seed)
+        if by is None:
+            found = self._intervals(resampling, groups)
+            caution({None: found})
+            return found
+        _, rows = self._kept()
+        parts = self._cut(by, "by", self._holds.units if groups is None else units_of(groups, len(rows)))
+        each = {value: part._intervals(resampling, None) for value, part in parts.items()}
+        caution(each)
+        return each
+
+    def _intervals(self, resampling: Resampling, groups: Any) -> Intervals:
+        if groups is None and self._settings is not None and self._holds.sums is not None:
+            assert self._holds.units is not None
+            settings, units, sums = self._settings, self._holds.units, self._holds.sums
+        else:
+            settings, rows = self._kept()
+            n = len(rows)
+            units = self._holds.units if groups is None and self._holds.units is not None else units_of(groups, n)
+            statistics = [rows.statistics(number) for number in range(len(settings.metrics))]
+            sums = unit_sums(settings, statistics, units, rows.weights)
+        meta = {name: self["meta"][name] for name in ("examples", "average")}
+        return intervals(
+            self,
+            settings.metrics,
+            averages(settings, sums),
+            sums,
+            units,
+            resampling,
+            meta=meta,
+            signature=self.signature,
+        )
+
+    def _cut(self, values: Sequence[Any] | NDArray[Any], name: str, units: Units | None) -> dict[Any, Report]:
+        """Return a report for each value, that remembers its part of the units."""
         settings, rows = self._kept()
         n = len(rows)
         if len(values) != n:
@@ -127,23 +265,20 @@ class Report(dict[str, Any]):
             members.setdefault(value, []).append(i)
         metrics = [metric for _, metric in settings.metrics]
         statistics = [rows.statistics(number) for number in range(len(metrics))]
+        kept = self._holds._replace(units=units)
         out: dict[Any, Report] = {}
         for value in sorted(members, key=str):
-            chosen = np.array(members[value])
-            part = Rows()
-            part.blocks = [[counted[chosen] for counted in statistics]]
-            part.weights = None if rows.weights is None else rows.weights[chosen]
+            part, counted, weights = kept.part(np.array(members[value]), statistics)
             totals = Totals(metrics, settings.average, settings.undefined)
-            totals.add(part.blocks[0], part.weights)
+            totals.add(counted, weights)
             out[value] = Report._of(settings, totals, InvalidCounts(), part)
         return out
 
     def _kept(self) -> tuple[Settings, Rows]:
-        if self._settings is None or self._rows is None:
-            raise ValueError(
-                f"this report keeps no statistics per example; evaluate() keeps those of up to {ROWS_KEPT:,} examples"
-            )
-        return self._settings, self._rows
+        if self._settings is None or self._holds.rows is None:
+            what = "the sums of groups, but no statistics" if self._holds.sums is not None else "no statistics"
+            raise ValueError(f"this report keeps {what} per example: {self._holds.reason}")
+        return self._settings, self._holds.rows
 
     def flat(self) -> dict[str, float]:
         """Return the scores as one flat dict of floats, for training loops and tables of experiments.
@@ -169,7 +304,7 @@ class Report(dict[str, Any]):
 
         Parameters
         ----------
-        format : {"text", "markdown", "csv", "html"}
+        format : {"text", "markdown", "csv", "html", "latex"}
             The layout. All but CSV end with the number of examples, the average and the signature.
         digits : int
             Decimals.
@@ -181,7 +316,7 @@ class Report(dict[str, Any]):
         table = render(header, body, format=format)
         if format == "csv" or "meta" not in self:
             return table
-        return _with_notes(table, [self._summary(), self.signature], format)
+        return with_notes(table, [self._summary(), self.signature], format)
 
     def _summary(self) -> str:
         n = self["meta"]["examples"]
@@ -206,33 +341,36 @@ class Report(dict[str, Any]):
         return self.to_table("html")
 
 
-def slices_table(slices: Mapping[Any, Report], *, name: str, format: str = "text", digits: int = 4) -> str:
-    """Return one row for each slice: its examples and the main output of each metric."""
+def slices_table(
+    slices: Mapping[Any, Report],
+    *,
+    name: str,
+    format: str = "text",
+    digits: int = 4,
+    intervals: Mapping[Any, Intervals] | None = None,
+) -> str:
+    """Return one row for each slice: its examples and the main output of each metric, with its interval if given."""
     reports = list(slices.values())
     keys = [key for key in reports[0] if key != "meta"] if reports else []
-    header = [name, "examples", *keys]
-    body = [
-        [
-            str(value),
-            str(report["meta"]["examples"]),
-            *(_cell(report[key].get("f1", report[key].get("score")), digits) for key in keys),
-        ]
-        for value, report in slices.items()
-    ]
+    header = [name, "examples", *([] if intervals is None else ["units"]), *keys]
+    body = []
+    for value, report in slices.items():
+        row = [str(value), str(report["meta"]["examples"])]
+        if intervals is not None:
+            row.append(str(intervals[value]["meta"]["units"]))
+        for key in keys:
+            output = "f1" if "f1" in report[key] else "score"
+            score = report[key].get(output)
+            if intervals is None:
+                row.append(_cell(score, digits))
+            else:
+                row.append(interval_cell(score, *intervals[value][key][output], digits=digits))
+        body.append(row)
     return render(header, body, format=format)
 
 
 def _cell(value: float | None, digits: int) -> str:
     return "" if value is None else f"{value:.{digits}f}"
-
-
-def _with_notes(table: str, notes: list[str], format: str) -> str:
-    if format == "html":
-        style = "margin:.4em .7em;overflow-wrap:anywhere"
-        return table + "".join(f'<div style="{style}"><code>{escape(note)}</code></div>' for note in notes)
-    if format == "markdown":
-        return "\n".join([table, "", notes[0], "", *(f"`{note}`" for note in notes[1:])])
-    return "\n".join([table, *notes])
 
 
 def _per_example(metric: Metric, statistics: NDArray[Any], undefined: float | None) -> list[Any]:

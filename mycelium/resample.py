@@ -18,7 +18,7 @@ METHODS = ("percentile", "bca", "basic")
 ALTERNATIVES = ("two-sided", "greater", "less")
 #: With fewer units than this, intervals from resampling are known to be too narrow.
 FEW = 30
-#: A permuted difference that is smaller only by rounding counts as one that reaches the observed.
+#: What differs by no more than this differs by rounding only; a share of the observed, for permuted differences.
 SLACK = 1e-12
 
 
@@ -92,7 +92,8 @@ def _bca(
         raise ValueError("the method 'bca' needs the scores without each unit")
     influence = (len(jackknife) - 1) * (jackknife.mean() - jackknife)
     spread = float((influence**2).sum())
-    if not spread > 0:
+    # The mean of equal numbers may round, so that their differences from it are not quite 0.
+    if not spread > 0 or np.ptp(jackknife) <= SLACK:
         return nothing, "no unit changes the score"
     acceleration = float((influence**3).sum()) / (6 * spread**1.5)
     bias = normal.inv_cdf(share)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from mycelium.additive import Rows
-from mycelium.formats import read_spans
-from mycelium.inputs import check_scores, common_length, one_or_batch, weights
+from mycelium.batch import Batch, read_batch
+from mycelium.confidence import Intervals, Resampling
+from mycelium.draws import Units, units_of
+from mycelium.inputs import one_or_batch
+from mycelium.kept import Keeper
 from mycelium.line import lines
 from mycelium.metrics import Metric
-from mycelium.metrics.base import check_needs, check_rows
 from mycelium.reduce import Totals
 from mycelium.report import ROWS_KEPT, Report
 from mycelium.settings import Settings
-from mycelium.spans import FloatArray, IntArray, InvalidCounts, SpanBatch, check_spans
+from mycelium.spans import IntArray, InvalidCounts
 
-__all__ = ["Accumulator", "evaluate"]
+__all__ = ["Accumulator", "bootstrap", "evaluate"]
 
 
 class Accumulator:
@@ -34,6 +35,9 @@ class Accumulator:
     span_coverage_delta, span_coverage_min_pred_len, deteval_recall_threshold, deteval_precision_threshold, \
 deteval_granularity_penalty, cleval_area_precision_threshold, cleval_granularity_penalty
         As in :func:`evaluate`.
+    keep_statistics : bool
+        Keep the statistics of every example, so that reports have slices and intervals; memory grows with the examples.
+        Without it the groups that updates name have their sums kept, which is enough for intervals.
 
     Examples
     --------
@@ -66,6 +70,7 @@ deteval_granularity_penalty, cleval_area_precision_threshold, cleval_granularity
         missing_rows: str = "raise",
         offsets: str = "codepoint",
         end: str = "exclusive",
+        keep_statistics: bool = False,
     ) -> None:
         self.settings = Settings.of(
             metrics=metrics,
@@ -88,12 +93,16 @@ deteval_granularity_penalty, cleval_area_precision_threshold, cleval_granularity
             },
         )
         self._metrics = [metric for _, metric in self.settings.metrics]
+        if not isinstance(keep_statistics, bool):
+            raise TypeError(f"keep_statistics must be True or False, got {keep_statistics!r}")
+        self._keep_statistics = keep_statistics
         self.reset()
 
     def reset(self) -> None:
         """Forget all examples."""
         self._totals = Totals(self._metrics, self.settings.average, self.settings.undefined)
         self._invalid = InvalidCounts()
+        self._keeper = Keeper(self.settings, self._keep_statistics)
 
     def update(
         self,
@@ -103,6 +112,7 @@ deteval_granularity_penalty, cleval_area_precision_threshold, cleval_granularity
         sample_weight: Any = None,
         soft_references: Any = None,
         soft_predictions: Any = None,
+        groups: Any = None,
     ) -> None:
         """Add a batch of examples.
 
@@ -117,13 +127,17 @@ deteval_granularity_penalty, cleval_area_precision_threshold, cleval_granularity
             The n weights: 0, or between 1e-100 and 1e100.
         soft_references, soft_predictions : batches of spans with probabilities, optional
             For metrics that read them.
+        groups : sequence of n strings or numbers, optional
+            Value i names the group of example i, e.g. its source document, for intervals by group. All updates have
+            groups, or none has.
 
         Raises
         ------
         TypeError, ValueError
             When the input cannot be used as it is; nothing of the batch is counted then.
         """
-        self._add(self._read(references, predictions, text, sample_weight, soft_references, soft_predictions), None)
+        batch = self._read(references, predictions, text, sample_weight, soft_references, soft_predictions)
+        self._add(batch, None if groups is None else units_of(groups, len(batch.references)))
 
     def merge(self, other: Accumulator) -> None:
         """Add the examples of another accumulator with the same settings.
@@ -131,7 +145,7 @@ deteval_granularity_penalty, cleval_area_precision_threshold, cleval_granularity
         Raises
         ------
         ValueError
-            When the settings differ.
+            When the settings differ, or only one of the two names groups or keeps statistics.
         """
         if not isinstance(other, Accumulator):
             raise TypeError(f"other must be an Accumulator, got {type(other).__name__}")
@@ -140,6 +154,8 @@ deteval_granularity_penalty, cleval_area_precision_threshold, cleval_granularity
                 "accumulators with different settings cannot be merged:"
                 f" {self.settings.signature()} and {other.settings.signature()}"
             )
+        self._keeper.check_merge(other._keeper)
+        self._keeper.merge(other._keeper)
         self._totals.merge(other._totals)
         self._invalid = self._invalid.plus(other._invalid)
 
@@ -175,6 +191,8 @@ deteval_granularity_penalty, cleval_area_precision_threshold, cleval_granularity
     def add_state(self, state: IntArray) -> None:
         """Add a vector that :meth:`state` returned, or a sum of such vectors.
 
+        Reports have neither slices nor intervals from then on: a state holds totals.
+
         Raises
         ------
         TypeError, ValueError
@@ -187,6 +205,7 @@ deteval_granularity_penalty, cleval_area_precision_threshold, cleval_granularity
             raise ValueError(f"state must have shape ({size},) for these settings, got {state.shape}")
         counts = len(InvalidCounts._fields)
         self._totals.add_state(state[counts:])
+        self._keeper.add_state()
         self._invalid = self._invalid.plus(InvalidCounts(*state[:counts].tolist()))
 
     def compute(self) -> Report:
@@ -197,52 +216,15 @@ deteval_granularity_penalty, cleval_area_precision_threshold, cleval_granularity
         ValueError
             When there are none.
         """
-        return Report._of(self.settings, self._totals, self._invalid, None)
+        return Report._of(self.settings, self._totals, self._invalid, self._keeper.kept())
 
     def _read(
         self, references: Any, predictions: Any, text: Any, weight: Any, soft_references: Any, soft_predictions: Any
-    ) -> _Batch:
-        settings = self.settings
-        options = {
-            "text": text,
-            "invalid": settings.invalid,
-            "missing_rows": settings.missing_rows,
-            "offsets": settings.offsets,
-            "end": settings.end,
-        }
-        counts = InvalidCounts()
-        sides: dict[str, SpanBatch] = {}
-        for name, side in (
-            ("references", references),
-            ("predictions", predictions),
-            ("soft_references", soft_references),
-            ("soft_predictions", soft_predictions),
-        ):
-            if side is not None or not name.startswith("soft"):
-                sides[name], found = read_spans(side, name=name, **options)
-                counts = counts.plus(found)
-        rows = check_rows(**sides)
-        length = common_length(sides)
-        if length is not None:
-            for name, batch in sides.items():
-                if batch.length is None:
-                    sides[name], found = check_spans(batch.with_length(length), name=name, invalid=settings.invalid)
-                    counts = counts.plus(found)
-        check_needs(self._metrics, soft_references, soft_predictions, length is not None)
-        for name in sides.keys() & {"soft_references", "soft_predictions"}:
-            if not any("soft" in metric.needs for metric in self._metrics):
-                raise ValueError(f"{name} has no effect: no metric reads it; add 'soft_correlation' to metrics")
-            check_scores(sides[name], name)
-        return _Batch(
-            **{name: sides.get(name) for name in ("soft_references", "soft_predictions")},
-            references=sides["references"],
-            predictions=sides["predictions"],
-            length=length,
-            weight=None if weight is None else weights(weight, rows),
-            invalid=counts,
-        )
+    ) -> Batch:
+        return read_batch(self.settings, references, predictions, text, weight, soft_references, soft_predictions)
 
-    def _add(self, batch: _Batch, keep: Rows | None) -> None:
+    def _add(self, batch: Batch, units: Units | None = None) -> None:
+        index = self._keeper.begin(len(batch.references), units, batch.weight)
         begin = 0
         for line in lines(
             batch.references,
@@ -251,25 +233,13 @@ deteval_granularity_penalty, cleval_area_precision_threshold, cleval_granularity
             soft_predictions=batch.soft_predictions,
             text_length=batch.length,
         ):
+            rows = slice(begin, begin + line.rows)
             counted = [metric.count(line) for metric in self._metrics]
-            weight = None if batch.weight is None else batch.weight[begin : begin + line.rows]
+            weight = None if batch.weight is None else batch.weight[rows]
             self._totals.add(counted, weight)
-            if keep is not None:
-                keep.blocks.append(counted)
-            begin += line.rows
-        if keep is not None:
-            keep.weights = batch.weight
+            self._keeper.add(counted, None if index is None else index[rows], weight)
+            begin = rows.stop
         self._invalid = self._invalid.plus(batch.invalid)
-
-
-class _Batch(NamedTuple):
-    references: SpanBatch
-    predictions: SpanBatch
-    soft_references: SpanBatch | None
-    soft_predictions: SpanBatch | None
-    length: IntArray | None
-    weight: IntArray | FloatArray | None
-    invalid: InvalidCounts
 
 
 def evaluate(
@@ -297,6 +267,8 @@ def evaluate(
     end: str = "exclusive",
     soft_references: Any = None,
     soft_predictions: Any = None,
+    groups: Any = None,
+    keep_statistics: bool | None = None,
 ) -> Report:
     """Score predicted spans against reference spans.
 
@@ -348,6 +320,11 @@ def evaluate(
         Whether the end is the first character after the span, or its last.
     soft_references, soft_predictions : spans with probabilities, optional
         For ``soft_correlation``; same form as the other sides.
+    groups : sequence of n strings or numbers, optional
+        Value i names the group of example i, e.g. its source document: what the report's intervals draw as a whole.
+    keep_statistics : bool, optional
+        Whether the report keeps the statistics of every example, for slices and intervals. By default it does for up
+        to a million examples. Where it does not, the sums of the groups serve for intervals.
 
     Returns
     -------
@@ -393,9 +370,69 @@ def evaluate(
         text = None if text is None else [text]
         if sample_weight is not None and np.ndim(sample_weight) == 0:
             sample_weight = [sample_weight]
+        if groups is not None and np.ndim(groups) == 0:
+            groups = [groups]
     batch = scores._read(references, predictions, text, sample_weight, soft_references, soft_predictions)
-    if not len(batch.references):
+    rows = len(batch.references)
+    if not rows:
         raise ValueError("references and predictions hold no examples")
-    keep = Rows() if include_per_example or len(batch.references) <= ROWS_KEPT else None
-    scores._add(batch, keep)
-    return Report._of(scores.settings, scores._totals, scores._invalid, keep, include_per_example)
+    if keep_statistics is None:
+        keep_statistics = rows <= ROWS_KEPT
+    elif not isinstance(keep_statistics, bool):
+        raise TypeError(f"keep_statistics must be None, True or False, got {keep_statistics!r}")
+    scores._keeper = Keeper(scores.settings, keep_statistics or include_per_example)
+    scores._add(batch, None if groups is None else units_of(groups, rows))
+    report = Report._of(scores.settings, scores._totals, scores._invalid, scores._keeper.kept(), include_per_example)
+    if not keep_statistics:
+        report._forget_rows()
+    return report
+
+
+def bootstrap(
+    *,
+    references: Any,
+    predictions: Any,
+    groups: Any = None,
+    level: float = 0.95,
+    method: str = "percentile",
+    n_resamples: int = 2000,
+    seed: int | np.random.Generator = 0,
+    **options: Any,
+) -> Intervals:
+    """Score predicted spans against reference spans, and say how sure the scores are.
+
+    Parameters
+    ----------
+    references, predictions : batches of n span sets
+        As in :func:`evaluate`.
+    groups : sequence of n strings or numbers, optional
+        Value i names the group of example i; examples of one group are drawn together. Without it each example is
+        drawn by itself.
+    level, method, n_resamples, seed
+        As in :meth:`Report.confidence_intervals`.
+    **options
+        The other options of :func:`evaluate`.
+
+    Returns
+    -------
+    Intervals
+        A dict ``{metric: {output: [low, high]}}`` and ``meta``; its ``scores`` are those of :func:`evaluate`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When the input or an option cannot be used as it is.
+
+    Examples
+    --------
+    >>> from mycelium.scoring import bootstrap
+    >>> references, predictions = [[[0, 10]], [[0, 4]]] * 20, [[[2, 8]], [[0, 4]]] * 20
+    >>> intervals = bootstrap(references=references, predictions=predictions, metrics=["iou"])
+    >>> intervals.scores["iou"], [round(bound, 3) for bound in intervals["iou"]["score"]]
+    ({'score': 0.8}, [0.74, 0.86])
+    """
+    Resampling.of(level, method, n_resamples, seed)
+    if groups is None:
+        options.setdefault("keep_statistics", True)
+    report = evaluate(references=references, predictions=predictions, groups=groups, **options)
+    return report.confidence_intervals(level, method=method, n_resamples=n_resamples, seed=seed)

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mycelium.batch import Batch
 from mycelium.line import Line, lines
 from mycelium.metrics import DEFAULT, REGISTRY
 from mycelium.reduce import LIMB_BITS, LIMBS
-from mycelium.scoring import Accumulator, _Batch
+from mycelium.scoring import Accumulator
 from mycelium.settings import LONG_NAMES
 from mycelium.spans import BoolArray, FloatArray, IntArray, InvalidCounts
 
@@ -205,13 +206,13 @@ def options_of(scores: Accumulator) -> dict[str, Any]:
     return options
 
 
-def _part(batch: _Batch, rows: Any) -> _Batch:
+def _part(batch: Batch, rows: Any) -> Batch:
     """Return the rows that a slice or an index array names, without the counts of invalid input."""
     parts: list[Any] = [None if part is None else part[rows] for part in batch[:-1]]
-    return _Batch._make([*parts, InvalidCounts()])
+    return Batch._make([*parts, InvalidCounts()])
 
 
-def _lines(batch: _Batch) -> Iterator[Line]:
+def _lines(batch: Batch) -> Iterator[Line]:
     return lines(
         batch.references,
         batch.predictions,
@@ -221,7 +222,7 @@ def _lines(batch: _Batch) -> Iterator[Line]:
     )
 
 
-def _sums(scores: Accumulator, batch: _Batch, sizes: IntArray) -> IntArray | None:
+def _sums(scores: Accumulator, batch: Batch, sizes: IntArray) -> IntArray | None:
     """Return the states (g, s) without the counts of invalid input; None where doubles cannot hold the sums."""
     settings, metrics = scores.settings, scores._metrics
     group = np.repeat(np.arange(len(sizes)), sizes)
@@ -271,7 +272,7 @@ def _add_up(
     return False
 
 
-def _one_by_one(scores: Accumulator, batch: _Batch, sizes: IntArray) -> IntArray:
+def _one_by_one(scores: Accumulator, batch: Batch, sizes: IntArray) -> IntArray:
     """Return what :func:`_sums` does, for numbers of any size."""
     states = []
     cuts = np.concatenate([[0], np.cumsum(sizes)]).tolist()

@@ -10,6 +10,7 @@ import csv
 import io
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -234,6 +235,136 @@ def test_per_example_lines(run: Any, gold: str, pred: str, tmp_path: Path) -> No
     assert rows[0]["by"] == {"task": "qa"}
     # [2, 8] in [0, 10]: every predicted character is right, 6 of 10 are found.
     assert rows[0]["scores"]["character"] == {"precision": 1.0, "recall": 0.6, "f1": 0.75}
+
+
+# -- score: intervals
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> tuple[str, str, list[Any], list[Any]]:
+    """Return 160 answers on 40 documents, whose rows stand in different orders in the two files, and their rows."""
+    rows = [
+        {**GOLD[i % 4], "id": f"{i:03}", "doc": (7 * (i // 4)) % 40, "task": "sum" if i % 4 == 3 else "qa"}
+        for i in range(160)
+    ]
+    found = [{"id": row["id"], "spans": PRED[(i + i // 40) % 4]["spans"]} for i, row in enumerate(rows)]
+    gold, pred = write(tmp_path / "many.jsonl", rows), write(tmp_path / "found.jsonl", found[::-1])
+    return gold, pred, rows, found
+
+
+def of_many(many: tuple[str, str, list[Any], list[Any]], **options: Any) -> mycelium.Report:
+    _, _, rows, found = many
+    sides = {"references": [row["spans"] for row in rows], "predictions": [row["spans"] for row in found]}
+    return mycelium.evaluate(**sides, text=[row["text"] for row in rows], **options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        ([], {}),
+        (["--level", "0.8", "--resamples", "70", "--seed", "5"], {"level": 0.8, "n_resamples": 70, "seed": 5}),
+        (["--ci-method", "bca"], {"method": "bca"}),
+        (["--ci-method", "basic", "--groups", "doc"], {"method": "basic", "groups": "doc"}),
+    ],
+)
+def test_intervals_are_those_of_the_report(run: Any, many: Any, arguments: list[str], options: dict[str, Any]) -> None:
+    gold, pred, rows, _ = many
+    if "groups" in options:
+        options = {**options, "groups": [row["doc"] for row in rows]}
+    ran = run("score", gold, pred, "--ci", *arguments, "--by", "task", "--format", "json", "--average", "micro")
+    report, by = of_many(many, average="micro"), [row["task"] for row in rows]
+    intervals, slices = report.confidence_intervals(**options), report.confidence_intervals(**options, by=by)
+    content = ran.json
+    assert list(content) == ["report", "signature", "intervals", "slices", "slice_intervals"]
+    assert content["report"] == dict(report)
+    assert content["intervals"] == dict(intervals)
+    assert content["signature"] == intervals.signature
+    assert content["slices"] == {"task": report.by(by)}
+    assert content["slice_intervals"] == {"task": slices}
+    assert ran.err == ""
+    assert set(slices) == {"qa", "sum"}
+
+
+def test_intervals_as_tables(run: Any, many: Any) -> None:
+    gold, pred, rows, _ = many
+    report = of_many(many, groups=[row["doc"] for row in rows], metrics=["iou", "character"])
+    intervals, slices = (report.confidence_intervals(by=by) for by in (None, [row["task"] for row in rows]))
+    arguments = ["score", gold, pred, "--ci", "--groups", "doc", "--by", "task", "--metrics", "iou,character"]
+    for format, edge in (("table", ""), ("markdown", "| ")):
+        out = run(*arguments, "--format", format).out
+        assert out.startswith(
+            intervals.to_table("text" if format == "table" else "markdown") + "\n\nF1 or score by task"
+        )
+        lines = out.splitlines()[-2:]
+        for (name, part), (examples, line) in zip(slices.items(), ((120, lines[0]), (40, lines[1])), strict=True):
+            assert line.startswith(f"{edge}{name}")
+            assert re.findall(r"[\d.]+", line)[:2] == [str(examples), str(part["meta"]["units"])]
+            for key, output in (("iou", "score"), ("character", "f1")):
+                low, high = part[key][output]
+                assert f"{part.scores[key][output]:.4f} [{low:.4f}, {high:.4f}]" in line
+
+
+def test_intervals_as_csv(run: Any, many: Any) -> None:
+    gold, pred, rows, _ = many
+    report = of_many(many, groups=[row["doc"] for row in rows])
+    parts = {"": report.confidence_intervals(), **report.confidence_intervals(by=[row["task"] for row in rows])}
+    out = run("score", gold, pred, "--ci", "--groups", "doc", "--by", "task", "--format", "csv").out
+    lines = list(csv.DictReader(io.StringIO(out)))
+    assert [(line["value"], line["metric"]) for line in lines] == [(v, k) for v in parts for k in parts[v].scores]
+    for line in lines:
+        part = parts[line["value"]]
+        assert line["signature"] == part.signature
+        assert line["units"] == str(part["meta"]["units"])
+        for output in ("precision", "recall", "f1", "score"):
+            cells = [line[output], line[f"{output}_low"], line[f"{output}_high"]]
+            if output in part.scores[line["metric"]]:
+                numbers = [part.scores[line["metric"]][output], *part[line["metric"]][output]]
+                assert [float(cell) for cell in cells] == numbers
+            else:
+                assert cells == ["", "", ""]
+
+
+def test_intervals_and_rows_together(run: Any, many: Any, tmp_path: Path) -> None:
+    gold, pred, _, _ = many
+    path = tmp_path / "rows.jsonl"
+    with_rows = run("score", gold, pred, "--ci", "--per-example", str(path), "--format", "json")
+    assert with_rows.out == run("score", gold, pred, "--ci", "--format", "json").out
+    assert len(path.read_text(encoding="utf-8").splitlines()) == 160
+
+
+def test_few_rows_are_mentioned(run: Any, gold: str, pred: str) -> None:
+    ran = run("score", gold, pred, "--ci", "--by", "task")
+    assert ran.status == 0
+    assert ran.err.splitlines() == [
+        "mycelium: intervals from 4 examples are likely too narrow: resampling needs at least 30 examples, so read them"
+        " as a lower bound of the uncertainty or score more examples",
+        "mycelium: intervals of slices with few examples, qa (2), sum (2), are likely too narrow: resampling needs at"
+        " least 30 examples, so read them as a lower bound of the uncertainty or score more examples",
+    ]
+
+
+def test_groups_that_cannot_be_used(run: Any, gold: str, pred: str, tmp_path: Path) -> None:
+    for values, message in (
+        (["x", None, "y", "y"], "g.jsonl:2: no doc, and every row needs a group"),
+        (["x", "y", ["z"], "y"], "g.jsonl:3: doc must be a string or an integer, got ['z']"),
+        (["x", 1, "y", "y"], "g.jsonl: doc holds strings and numbers: give all groups one type"),
+    ):
+        path = write(tmp_path / "g.jsonl", [{**row, "doc": v} for row, v in zip(GOLD, values, strict=True)])
+        ran = run("score", path, pred, "--ci", "--groups", "doc")
+        assert (ran.status, ran.out) == (1, "")
+        assert message in ran.err
+    ran = run("score", gold, pred, "--ci", "--groups", "doc")
+    assert (ran.status, "no column 'doc' for --groups; it has id, text, spans, task" in ran.err) == (1, True)
+
+
+def test_groups_may_come_from_the_predictions(run: Any, gold: str, tmp_path: Path) -> None:
+    records = [{**row, "doc": "x" if row["id"] in "ac" else "y"} for row in reversed(PRED)]
+    content = run(
+        "score", gold, write(tmp_path / "p.jsonl", records), "--ci", "--groups", "doc", "--format", "json"
+    ).json
+    report = expected(groups=["x", "y", "x", "y"])
+    with pytest.warns(UserWarning, match="from 2 groups"):
+        assert content["intervals"] == report.confidence_intervals()
 
 
 def test_output_goes_to_the_file(run: Any, gold: str, pred: str, tmp_path: Path) -> None:
@@ -586,6 +717,13 @@ def test_a_real_ragtruth_folder(run: Any, corpora: Path, tmp_path: Path) -> None
         ["score", "g.jsonl", "p.jsonl", "--format", "html"],
         ["score", "g.jsonl", "p.jsonl", "--input-format", "csv"],
         ["score", "-", "-"],
+        ["score", "g.jsonl", "p.jsonl", "--groups", "doc"],
+        ["score", "g.jsonl", "p.jsonl", "--seed", "0"],
+        ["score", "g.jsonl", "p.jsonl", "--ci", "--seed", "-1"],
+        ["score", "g.jsonl", "p.jsonl", "--ci", "--level", "95"],
+        ["score", "g.jsonl", "p.jsonl", "--ci", "--level", "nan"],
+        ["score", "g.jsonl", "p.jsonl", "--ci", "--resamples", "0"],
+        ["score", "g.jsonl", "p.jsonl", "--ci", "--ci-method", "normal"],
         ["mu-shroom", "-", "-"],
         ["mu-shroom", "g.jsonl", "p.jsonl", "--invalid", "clip"],
         ["check", "p.jsonl"],

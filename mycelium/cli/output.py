@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mycelium.cli.common import DataError
+from mycelium.confidence import Intervals
 from mycelium.report import Report, slices_table
 from mycelium.tables import render
 
@@ -18,23 +19,35 @@ _OUTPUTS = ("precision", "recall", "f1", "score")
 Slices = Mapping[str, Mapping[str, Report]]
 
 
-def layout(report: Report, slices: Slices, format: str) -> str:
-    """Return the report and its slices as text that ends with a line feed."""
+def layout(
+    report: Report,
+    slices: Slices,
+    format: str,
+    intervals: Intervals | None = None,
+    slice_intervals: Mapping[str, Mapping[str, Intervals]] | None = None,
+) -> str:
+    """Return the report and its slices, with intervals if given, as text that ends with a line feed."""
+    of_slices = slice_intervals or {}
     if format == "json":
-        content = {
+        content: dict[str, Any] = {
             "report": _without_rows(report),
-            "signature": report.signature,
-            "slices": {
-                name: {value: _without_rows(part) for value, part in parts.items()} for name, parts in slices.items()
-            },
+            "signature": report.signature if intervals is None else intervals.signature,
         }
+        if intervals is not None:
+            content["intervals"] = intervals
+        content["slices"] = {
+            name: {value: _without_rows(part) for value, part in parts.items()} for name, parts in slices.items()
+        }
+        if intervals is not None:
+            content["slice_intervals"] = of_slices
         return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     if format == "csv":
-        return _csv(report, slices)
+        return _csv(report, slices, intervals, of_slices)
     style = "markdown" if format == "markdown" else "text"
-    parts = [report.to_table(style)]
+    parts = [report.to_table(style) if intervals is None else intervals.to_table(style)]
     for name, reports in slices.items():
-        parts += [f"F1 or score by {name}", slices_table(reports, name=name, format=style)]
+        table = slices_table(reports, name=name, format=style, intervals=of_slices.get(name))
+        parts += [f"F1 or score by {name}", table]
     return "\n\n".join(parts) + "\n"
 
 
@@ -72,27 +85,37 @@ def _without_rows(report: Report) -> dict[str, Any]:
     return {key: {k: v for k, v in values.items() if k != "per_example"} for key, values in report.items()}
 
 
-def _csv(report: Report, slices: Slices) -> str:
-    header = ["by", "value", "examples", "average", "metric", *_OUTPUTS, "signature"]
-    rows = list(_csv_rows("", "", report))
+def _csv(
+    report: Report,
+    slices: Slices,
+    intervals: Intervals | None,
+    slice_intervals: Mapping[str, Mapping[str, Intervals]],
+) -> str:
+    outputs: list[str] = []
+    for output in _OUTPUTS:
+        outputs += [output] if intervals is None else [output, f"{output}_low", f"{output}_high"]
+    units = [] if intervals is None else ["units"]
+    header = ["by", "value", "examples", *units, "average", "metric", *outputs, "signature"]
+    rows = list(_csv_rows("", "", report, intervals))
     for name, parts in slices.items():
         for value, part in parts.items():
-            rows += _csv_rows(name, value, part)
+            rows += _csv_rows(name, value, part, slice_intervals[name][value] if intervals is not None else None)
     return render(header, rows, format="csv") + "\n"
 
 
-def _csv_rows(name: str, value: str, report: Report) -> list[list[str]]:
+def _csv_rows(name: str, value: str, report: Report, intervals: Intervals | None) -> list[list[str]]:
     meta = report["meta"]
-    return [
-        [
-            name,
-            value,
-            str(meta["examples"]),
-            meta["average"],
-            key,
-            *(repr(scores[output]) if output in scores else "" for output in _OUTPUTS),
-            report.signature,
-        ]
-        for key, scores in report.items()
-        if key != "meta"
-    ]
+    rows = []
+    for key, scores in report.items():
+        if key == "meta":
+            continue
+        cells: list[str] = []
+        for output in _OUTPUTS:
+            numbers = [scores.get(output)]
+            if intervals is not None:
+                numbers += intervals[key].get(output, [None, None])
+            cells += ["" if number is None else repr(number) for number in numbers]
+        units = [] if intervals is None else [str(intervals["meta"]["units"])]
+        signature = report.signature if intervals is None else intervals.signature
+        rows.append([name, value, str(meta["examples"]), *units, meta["average"], key, *cells, signature])
+    return rows

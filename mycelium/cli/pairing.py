@@ -10,7 +10,7 @@ from typing import Any
 from mycelium.cli.common import DataError
 from mycelium.formats.files import Table, decode_column
 
-__all__ = ["Pairing", "column", "find_name", "listed", "pair", "pick", "plain", "some", "with_lines"]
+__all__ = ["Pairing", "chosen_rows", "column", "find_name", "listed", "pair", "pick", "plain", "some", "with_lines"]
 
 _NAMED = 10
 
@@ -125,7 +125,7 @@ def pair(
     DataError
         With a line for each problem: ids that are absent, no ids, repeated, unknown or without a prediction.
     """
-    chosen = _chosen(references, where)
+    chosen = chosen_rows(references, where)
     name = find_name(references, id_name, ("id",), "id ")
     pred_name = find_name(predictions, pred_id_name or id_name, ("id",), "id ")
     if name is None or pred_name is None:
@@ -167,7 +167,8 @@ def pair(
     return Pairing(chosen, kept, order, scored, tuple(notes))
 
 
-def _chosen(table: Table, where: Sequence[tuple[str, str]]) -> list[int]:
+def chosen_rows(table: Table, where: Sequence[tuple[str, str]]) -> list[int]:
+    """Return the records that have these values; a DataError where there are none."""
     if not len(table):
         raise DataError(f"{table.path}: holds no rows")
     rows = list(range(len(table)))

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from mycelium.cli.common import DataError, complain
 from mycelium.cli.output import slice_names
 from mycelium.cli.pairing import Pairing, column, find_name, listed, pick, plain, some, with_lines
+from mycelium.confidence import Intervals
 from mycelium.formats import read_spans
 from mycelium.formats.files import Table
 from mycelium.report import Report
@@ -38,22 +39,27 @@ class Piece:
         For each column of ``--by`` the names of the slices.
     values : dict of str to (str, dict)
         For each such column the file it is from, and the value behind each name.
+    groups : list of length n or None
+        The group of each row, where a column of groups is named.
     """
 
     columns: dict[str, Any]
     counts: InvalidCounts
     slices: dict[str, list[str]]
     values: dict[str, tuple[str, dict[str, Any]]]
+    groups: list[Any] | None = None
 
 
 class Scored(NamedTuple):
-    """What is to be printed: the report, its slices, notes, and for scores of single rows their ids and slices."""
+    """What is to be printed: report, slices, notes; for scores of single rows their ids and slices; intervals."""
 
     report: Report
     parts: dict[str, dict[Any, Report]]
     notes: Sequence[str]
     ids: list[Any] | None = None
     slices: dict[str, list[str]] | None = None
+    intervals: Intervals | None = None
+    slice_intervals: dict[str, dict[Any, Intervals]] | None = None
 
 
 class OtherTexts:
@@ -114,9 +120,9 @@ def read_piece(
     """
     slices, values = {}, {}
     for name in args.by:
-        path, given = _slice_values(name, references, predictions, pairing)
-        slices[name] = slice_names(given, name, path)
-        values[name] = path, dict(zip(slices[name], given, strict=True))
+        table, _, given = _values(name, "--by", references, predictions, pairing)
+        slices[name] = slice_names(given, name, table.path)
+        values[name] = table.path, dict(zip(slices[name], given, strict=True))
     texts = _texts(args, references, predictions, pairing, other_texts)
     counts = InvalidCounts(missing=pairing.missing)
     columns: dict[str, Any] = {"text": texts[0]}
@@ -129,7 +135,8 @@ def read_piece(
         batch, found = _spans(args, predictions, theirs, pairing.predictions, texts[1], bool(prefix))
         columns[f"{prefix}predictions"] = _aligned(batch, pairing.order)
         counts = counts.plus(found)
-    return Piece(columns, counts, slices, values)
+    groups = None if args.groups is None else _groups(args.groups, references, predictions, pairing)
+    return Piece(columns, counts, slices, values, groups)
 
 
 def _texts(
@@ -187,14 +194,37 @@ def _aligned(batch: SpanBatch, order: list[int]) -> SpanBatch:
     return with_empty[order]
 
 
-def _slice_values(name: str, references: Table, predictions: Table, pairing: Pairing) -> tuple[str, list[Any]]:
+def _values(
+    name: str, option: str, references: Table, predictions: Table, pairing: Pairing
+) -> tuple[Table, list[int], list[Any]]:
+    """Return the values of a column for the scored rows, the table that has it, and the rows there."""
     if name in references.columns:
         table, rows = references, pairing.references
     elif name in predictions.columns and not pairing.missing:
         table, rows = predictions, [pairing.predictions[j] for j in pairing.order]
     else:
-        raise DataError(f"{references.path}: no column {name!r} for --by; it has {listed(references.columns)}")
-    return table.path, plain(pick(table.columns[name], rows))
+        raise DataError(f"{references.path}: no column {name!r} for {option}; it has {listed(references.columns)}")
+    return table, rows, plain(pick(table.columns[name], rows))
+
+
+def _groups(name: str, references: Table, predictions: Table, pairing: Pairing) -> list[Any]:
+    table, rows, values = _values(name, "--groups", references, predictions, pairing)
+    faults = [
+        f"{table.where(row)}: no {name}, and every row needs a group"
+        for row, value in zip(rows, values, strict=True)
+        # NaN, the one number that differs from itself, is what some files have in the place of nothing.
+        if value is None or value != value
+    ]
+    faults = faults or [
+        f"{table.where(row)}: {name} must be a string or an integer, got {value!r}"
+        for row, value in zip(rows, values, strict=True)
+        if not isinstance(value, (str, int))
+    ]
+    if faults:
+        raise DataError(*some(faults))
+    if len({isinstance(value, str) for value in values}) > 1:
+        raise DataError(f"{table.path}: {name} holds strings and numbers: give all groups one type")
+    return values
 
 
 class Sums:

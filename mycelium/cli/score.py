@@ -4,108 +4,50 @@ from __future__ import annotations
 
 import argparse
 
-from mycelium.cli.common import Command, complain, metric_list
+from mycelium.cli.arguments import (
+    INPUT_FORMATS,
+    add_columns,
+    add_resampling,
+    add_rows,
+    add_scoring,
+    add_spans,
+    check_metrics,
+    warnings_as_remarks,
+)
+from mycelium.cli.common import Command, complain
 from mycelium.cli.output import FORMATS, layout, per_example_lines
 from mycelium.cli.pairing import pair
-from mycelium.cli.pieces import SPANS, TEXT, OtherTexts, Scored, Sums, options, read_piece
+from mycelium.cli.pieces import OtherTexts, Scored, Sums, options, read_piece
 from mycelium.cli.streaming import score_in_step
 from mycelium.formats.files import read_table, write_text
-from mycelium.metrics import Metric
-from mycelium.scoring import Accumulator, evaluate
+from mycelium.scoring import evaluate
 
 __all__ = ["COMMANDS"]
 
-INPUT_FORMATS = ("jsonl", "json", "csv", "tsv", "parquet")
+#: The options that need --ci, and what the library calls them.
+_OF_INTERVALS = {
+    "groups": "groups",
+    "level": "level",
+    "resamples": "n_resamples",
+    "seed": "seed",
+    "ci_method": "method",
+}
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("references", metavar="REFERENCES", help="file with the annotated spans, or a RAGTruth folder")
     parser.add_argument("predictions", metavar="PREDICTIONS", help="file with the detector's spans; '-' is stdin")
 
-    scoring = parser.add_argument_group("scoring")
-    scoring.add_argument(
-        "--profile", type=_profile, metavar="NAME", help="defaults of a benchmark: mu_shroom (macro), ragtruth (micro)"
-    )
-    scoring.add_argument(
-        "--metrics",
-        type=metric_list,
-        action="extend",
-        metavar="NAMES",
-        help='comma or space separated, with parameters if wanted: "iou, span_coverage(delta=2)"; '
-        "'mycelium metrics' lists them",
-    )
-    scoring.add_argument("--average", choices=("macro", "micro"), help="default: the profile's, or macro")
-    scoring.add_argument(
-        "--undefined",
-        choices=("0", "1"),
-        help="value of a precision or recall with nothing to divide by, for all metrics (default: each metric's own)",
-    )
-    scoring.add_argument(
-        "--tolerance",
-        type=_tolerance,
-        default=0.0,
-        metavar="X",
-        help="subtracted from thresholds of shares (default 0)",
-    )
-
-    columns = parser.add_argument_group("columns (of both files unless said otherwise)")
-    columns.add_argument(
-        "--id", metavar="NAME", help="pairs the rows; default: id, and the order where a file has none"
-    )
-    columns.add_argument("--spans", metavar="NAME", help=f"default: the first present of {', '.join(SPANS)}")
-    columns.add_argument(
-        "--text", metavar="NAME", help=f"the answers, in REFERENCES; default: the first present of {', '.join(TEXT)}"
-    )
-    columns.add_argument("--soft", metavar="NAME", help="spans with prob, for soft_correlation; default: soft_labels")
-    columns.add_argument("--pred-id", metavar="NAME", help="id in PREDICTIONS, if it is named differently there")
-    columns.add_argument(
-        "--pred-spans", metavar="NAME", help="spans in PREDICTIONS, if they are named differently there"
-    )
-
-    rows = parser.add_argument_group("rows")
-    rows.add_argument(
+    add_scoring(parser)
+    add_columns(parser, "PREDICTIONS")
+    add_rows(parser).add_argument(
         "--by", action="append", default=[], metavar="COLUMN", help="score each value of a column too; can be repeated"
     )
-    rows.add_argument(
-        "--where",
-        action="append",
-        default=[],
-        type=_condition,
-        metavar="COLUMN=VALUE",
-        help="score only the rows of REFERENCES that have this value, e.g. split=test; can be repeated",
-    )
-    rows.add_argument(
-        "--missing",
-        choices=("raise", "empty"),
-        default="raise",
-        help="ids without a prediction: refuse (default), or count them as rows where nothing was found",
-    )
-    rows.add_argument(
-        "--missing-rows",
-        choices=("raise", "empty"),
-        default="raise",
-        help="rows whose spans are null, that is not annotated: refuse (default), or read as empty",
-    )
-
-    spans = parser.add_argument_group("spans")
-    spans.add_argument(
-        "--invalid",
-        choices=("raise", "drop", "clip"),
-        default="raise",
-        help="spans that are negative, empty or past the text: refuse (default), leave out, or cut; both are counted",
-    )
-    spans.add_argument(
-        "--offsets",
-        choices=("codepoint", "utf16", "utf8"),
-        default="codepoint",
-        help="what offsets count: Python characters (default), JavaScript's UTF-16 units, or UTF-8 bytes",
-    )
-    spans.add_argument(
-        "--end",
-        choices=("exclusive", "inclusive"),
-        default="exclusive",
-        help="is the end the character after the span?",
-    )
+    add_spans(parser)
+    sure = add_resampling(parser, resamples=2000)
+    sure.add_argument("--ci", action="store_true", help="resample the rows: an interval for every score")
+    # Given without --ci they are refused, so none has a value of its own here.
+    parser.set_defaults(**dict.fromkeys(_OF_INTERVALS))
 
     output = parser.add_argument_group("input and output")
     output.add_argument("--input-format", choices=INPUT_FORMATS, help="of standard input (default: jsonl)")
@@ -119,11 +61,13 @@ def _run(args: argparse.Namespace) -> int:
         args.parser.error("only one of REFERENCES and PREDICTIONS can be standard input")
     if args.input_format and "-" not in (args.references, args.predictions):
         args.parser.error("--input-format speaks of standard input; files are known by their suffix")
-    metrics: list[Metric] | None = args.metrics
-    keys = [metric.key for metric in metrics or ()]
-    if len(set(keys)) < len(keys):
-        args.parser.error(f"argument --metrics: {next(k for k in keys if keys.count(k) > 1)!r} is named twice")
-    found = score_in_step(args)
+    check_metrics(args)
+    if not args.ci:
+        given = [name for name in _OF_INTERVALS if getattr(args, name) is not None]
+        if given:
+            args.parser.error(f"--{given[0].replace('_', '-')} speaks of intervals: it needs --ci")
+    # Intervals need the statistics of all rows at once.
+    found = None if args.ci else score_in_step(args)
     if found is None:
         found = _score_whole(args)
     for note in found.notes:
@@ -131,7 +75,7 @@ def _run(args: argparse.Namespace) -> int:
     if any(found.report.invalid):
         done = [f"{count} {what}" for what, count in found.report.invalid._asdict().items() if count]
         complain(f"leniency: {', '.join(done)} (references and predictions together)")
-    text = layout(found.report, found.parts, args.format)
+    text = layout(found.report, found.parts, args.format, found.intervals, found.slice_intervals)
     if args.per_example is not None:
         write_text(args.per_example, per_example_lines(found.report, found.ids, found.slices or {}))
     write_text(args.output, text)
@@ -157,38 +101,31 @@ def _score_whole(args: argparse.Namespace) -> Scored:
         piece = read_piece(args, references, predictions, pairing, other_texts)
     finally:
         other_texts.complain()
-    if args.per_example is None:
+    if args.per_example is None and not args.ci:
         sums = Sums(args)
         sums.add(piece)
         return Scored(sums.report(), sums.parts(), pairing.notes)
-    report = evaluate(**piece.columns, include_per_example=True, **options(args))
+    report = evaluate(
+        **piece.columns,
+        groups=piece.groups,
+        keep_statistics=True,
+        include_per_example=args.per_example is not None,
+        **options(args),
+    )
     report.invalid = piece.counts
     parts = {name: report.by(values, name=name) for name, values in piece.slices.items()}
-    return Scored(report, parts, pairing.notes, pairing.ids, piece.slices)
-
-
-def _profile(text: str) -> str | None:
-    try:
-        return Accumulator(profile=text).settings.profile
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _tolerance(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"must be a number from 0 to 1, got {text!r}")
-    return value
-
-
-def _condition(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise argparse.ArgumentTypeError(f"must read COLUMN=VALUE, got {text!r}")
-    return name, value
+    found = Scored(report, parts, pairing.notes, pairing.ids, piece.slices)
+    if not args.ci:
+        return found
+    given = {name: getattr(args, name) for name in _OF_INTERVALS}
+    drawing = {_OF_INTERVALS[name]: value for name, value in given.items() if value is not None and name != "groups"}
+    with warnings_as_remarks():
+        return found._replace(
+            intervals=report.confidence_intervals(**drawing),
+            slice_intervals={
+                name: report.confidence_intervals(by=values, **drawing) for name, values in piece.slices.items()
+            },
+        )
 
 
 COMMANDS = (
@@ -207,7 +144,7 @@ A row's spans are a list of [start, end], [start, end, label] or objects with
 start and end. Offsets are half-open and count Python characters.
 
 Large JSONL and Parquet files whose rows stand in the same order are read side
-by side, in constant memory; others, and for --per-example, as a whole.""",
+by side, in constant memory; others, and for --per-example and --ci, as a whole.""",
         """\
 examples:
   mycelium score gold.jsonl pred.jsonl
@@ -215,6 +152,7 @@ examples:
       --where split=test --by task_type
   mycelium score gold.jsonl pred.jsonl --metrics "iou, span_coverage(delta=2)"
   mycelium score gold.csv pred.csv --id row --spans marked --format json
+  mycelium score gold.jsonl pred.jsonl --ci --groups source_id
   detector answers.jsonl | mycelium score gold.jsonl - --per-example rows.jsonl
 
 exit status: 0 fine; 1 the data cannot be used; 2 wrong usage
