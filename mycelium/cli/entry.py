@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from mycelium._version import __version__
-from mycelium.cli import demo, listing, mu_shroom, register, score
+from mycelium.cli import compare, demo, leaderboard, listing, mu_shroom, register, score, view
 from mycelium.cli.common import DataError, Formatter, add_command, complain, join_metrics
 from mycelium.protocols import SubmissionError
 
@@ -38,7 +38,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"mycelium {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
-    for module in (score, mu_shroom, demo, listing, register):
+    for module in (score, compare, view, mu_shroom, leaderboard, demo, listing, register):
         for command in module.COMMANDS:
             add_command(commands, command)
     return parser

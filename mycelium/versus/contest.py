@@ -102,22 +102,23 @@ class Contest:
         scores = self.scores()
         observed = scores[first] - scores[second]
         totals = [sums.sum(axis=1) for sums in self._sums]
-        moves = []
-        for sums in self._sums:
-            _, units, columns = sums.shape
-            gained = (sums[second] - sums[first]).transpose(1, 0, 2)
-            moves.append(np.ascontiguousarray(gained.reshape(units, len(pairs) * columns)))
+        # One product for each system, not for each pair: what a pair's systems exchange is the difference of theirs.
+        flat = [np.ascontiguousarray(x.transpose(1, 0, 2)).reshape(x.shape[1], -1) for x in self._sums]
+        same = np.stack([(x[first] == x[second]).all(axis=(1, 2)) for x in self._sums])
         cuts = [0, *accumulate(self.sizes)]
 
         def permuted(pattern: FloatArray) -> FloatArray:
             ours, theirs = [], []
-            for total, move, begin, end in zip(totals, moves, cuts, cuts[1:], strict=False):
-                swapped = (pattern[:, begin:end] @ move).reshape(len(pattern), len(pairs), -1)
-                ours.append(total[first] + swapped)
-                theirs.append(total[second] - swapped)
+            for i, total in enumerate(totals):
+                own = (pattern[:, cuts[i] : cuts[i + 1]] @ flat[i]).reshape(len(pattern), self.systems, -1)
+                gained = own[:, second] - own[:, first]
+                # Equal columns of a product may differ in their last bits.
+                gained[:, same[i]] = 0.0
+                ours.append(total[first] + gained)
+                theirs.append(total[second] - gained)
             return (self._values(ours) - self._values(theirs)).reshape(len(pattern), -1)
 
-        width = sum(move.shape[1] for move in moves)
+        width = len(pairs) * max(x.shape[2] for x in self._sums)
         found = permutation_test(
             observed.ravel(), permuted, sum(self.sizes), n_resamples, as_generator(seed), alternative, width=width
         )
