@@ -23,6 +23,7 @@ SETUP = "python3 -m venv"
 NEEDS = {
     "# needs datasets": "datasets",
     "# needs evaluate": "evaluate",
+    "# needs matplotlib": "matplotlib",
     "# needs polars": "polars",
     "# needs pyarrow": "pyarrow",
     "# needs scikit-learn": "sklearn",
