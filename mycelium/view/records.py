@@ -1,0 +1,159 @@
+"""What both views show: the answers, their marks, scores and slices, checked once."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mycelium.formats import read_spans
+from mycelium.formats.texts import text_list
+from mycelium.spans import SpanBatch
+from mycelium.view.verdicts import KINDS, Mark, simple_verdicts
+
+__all__ = ["Records", "read_records"]
+
+
+@dataclass(frozen=True)
+class Records:
+    """n answers.
+
+    Attributes
+    ----------
+    ids, texts : list of n str
+        The answers.
+    references, predictions : list of n lists of Mark
+        Their spans, in the order in which they were given.
+    scores : dict of str to list of n (float or None)
+        None where a score is undefined.
+    slices : dict of str to list of n str
+        The names of the slices that an answer belongs to.
+    """
+
+    ids: list[str]
+    texts: list[str]
+    references: list[list[Mark]]
+    predictions: list[list[Mark]]
+    scores: dict[str, list[float | None]]
+    slices: dict[str, list[str]]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def marks(self) -> list[Mark]:
+        """Return all spans of both sides."""
+        return [mark for side in (self.references, self.predictions) for row in side for mark in row]
+
+    def types(self) -> list[str]:
+        """Return the types by name."""
+        return sorted({mark.type for mark in self.marks() if mark.type is not None})
+
+    def verdicts(self) -> list[str]:
+        """Return the verdicts that occur: those that are known from good to bad, then the others by name."""
+        found = {mark.verdict for mark in self.marks()}
+        return [kind for kind in KINDS if kind in found] + sorted(found.difference(KINDS))
+
+
+def read_records(
+    *,
+    references: Any,
+    predictions: Any,
+    text: Any,
+    ids: Any,
+    scores: Mapping[str, Any] | None,
+    slices: Mapping[str, Any] | None,
+    verdicts: Any,
+    invalid: str,
+    missing_rows: str,
+    offsets: str,
+    end: str,
+) -> Records:
+    """Read and check the arguments that :func:`mycelium.view.review_page` documents."""
+    if isinstance(text, str):
+        raise TypeError("text must be a sequence of strings, one for each row, got one string")
+    texts = [str(answer) for answer in text_list(text)]
+    n = len(texts)
+    sides = []
+    for name, given in (("references", references), ("predictions", predictions)):
+        batch, _ = read_spans(
+            given, name=name, text=texts, invalid=invalid, missing_rows=missing_rows, offsets=offsets, end=end
+        )
+        sides.append(_spans(batch))
+    if verdicts is None:
+        pairs = [simple_verdicts(ours, theirs) for ours, theirs in zip(*sides, strict=True)]
+        words = [[ours for ours, _ in pairs], [theirs for _, theirs in pairs]]
+    else:
+        words = _verdicts(verdicts, sides)
+    marks = [
+        [[Mark(*span, word) for span, word in zip(*row, strict=True)] for row in zip(side, given, strict=True)]
+        for side, given in zip(sides, words, strict=True)
+    ]
+    return Records(
+        [str(i) for i in _column("ids", range(n) if ids is None else ids, n)],
+        texts,
+        marks[0],
+        marks[1],
+        {str(name): _scores(f"scores[{name!r}]", values, n) for name, values in (scores or {}).items()},
+        {str(name): _slices(f"slices[{name!r}]", values, n) for name, values in (slices or {}).items()},
+    )
+
+
+def _spans(batch: SpanBatch) -> list[list[tuple[int, int, str | None]]]:
+    labels = [None] * len(batch.start) if batch.label is None else batch.label.tolist()
+    flat = list(zip(batch.start.tolist(), batch.end.tolist(), labels, strict=True))
+    cuts = batch.offsets.tolist()
+    return [flat[cuts[i] : cuts[i + 1]] for i in range(len(batch))]
+
+
+def _column(name: str, values: Any, n: int) -> list[Any]:
+    if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__len__"):
+        raise TypeError(f"{name} must be a sequence of {n} values, one for each row, got {type(values).__name__}")
+    plain = next((getattr(values, how) for how in ("tolist", "to_list", "to_pylist") if hasattr(values, how)), None)
+    out = list(values) if plain is None else list(plain())
+    if len(out) != n:
+        raise ValueError(f"{name} has {len(out)} values, text has {n}")
+    return out
+
+
+def _scores(name: str, values: Any, n: int) -> list[float | None]:
+    out: list[float | None] = []
+    for row, value in enumerate(_column(name, values, n)):
+        if value is None:
+            out.append(None)
+            continue
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise TypeError(f"{name}: row {row} must be a number or None, got {value!r}") from None
+        if math.isinf(number):
+            raise ValueError(f"{name}: row {row} is {number}, expected a finite number, or None or NaN for none")
+        out.append(None if math.isnan(number) else number)
+    return out
+
+
+def _slices(name: str, values: Any, n: int) -> list[str]:
+    column = _column(name, values, n)
+    names = [value if isinstance(value, str) else json.dumps(value, default=str) for value in column]
+    kinds: dict[str, type] = {}
+    for row, (shown, value) in enumerate(zip(names, column, strict=True)):
+        if kinds.setdefault(shown, type(value)) is not type(value):
+            raise ValueError(f"{name}: row {row} is {value!r}, which looks the same as a value of another type")
+    return names
+
+
+def _verdicts(given: Any, sides: list[list[list[tuple[int, int, str | None]]]]) -> list[list[list[str]]]:
+    if not isinstance(given, Sequence) or isinstance(given, str) or len(given) != 2:
+        raise TypeError("verdicts must be a pair, (for the references, for the predictions), each n lists of strings")
+    out = []
+    for name, words, side in zip(("references", "predictions"), given, sides, strict=True):
+        rows = [list(row) for row in _column(f"verdicts of the {name}", words, len(side))]
+        for row, (some, spans) in enumerate(zip(rows, side, strict=True)):
+            if len(some) != len(spans):
+                raise ValueError(f"verdicts: row {row} has {len(some)} for the {name}, which hold {len(spans)} spans")
+            bad = next((word for word in some if not isinstance(word, str) or not word), None)
+            if bad is not None:
+                raise TypeError(f"verdicts: row {row} of the {name} must hold words such as 'missed', got {bad!r}")
+        out.append(rows)
+    return out
