@@ -47,7 +47,7 @@ def test_a_page(files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[
     data = data_in(out)
     assert [row[0] for row in data["rows"]] == ["a", "b", "c"]
     assert data["types"] == ["place", "tag"]
-    assert data["verdicts"] == ["exact", "overlapping", "missed", "spurious"]
+    assert data["verdicts"] == ["exact", "too wide", "missed", "spurious"]
     assert data["slices"] == [{"name": "model", "values": ["x", "y"]}]
     assert data["rows"][0][2:4] == [[0, 5, 0, 1], [0, 8, 0, 1]]
     # iou: 5/8; 0; 3/7. character F1: 2*5/13; 0; 2*3/10.

@@ -1,4 +1,4 @@
-"""The page as a document: what is in it, what is refused, and the simple verdicts."""
+"""The page as a document: what is in it, what is refused, and the verdicts where none are given."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mycelium import samples
+from mycelium import as_spans, samples
+from mycelium.errors import find_errors
 from mycelium.view import Page, review_page
-from mycelium.view.verdicts import simple_verdicts
+from mycelium.view.verdicts import default_verdicts
 
 ONE: dict[str, Any] = {"references": [[[0, 5]]], "predictions": [[[3, 8]]], "text": ["Paris is big."]}
 
@@ -173,24 +174,20 @@ def test_slices_that_look_alike_are_refused() -> None:
         review_page(references=[[], []], predictions=[[], []], text=["", ""], slices={"m": [1, "1"]})
 
 
-# -- simple verdicts
+# -- the verdicts, where none are given
 
-SPAN = st.tuples(st.integers(0, 6), st.integers(1, 4), st.sampled_from([None, "A", "B"]))
-SPANS = st.lists(SPAN.map(lambda s: (s[0], s[0] + s[1], s[2])), max_size=5)
+SPAN = st.tuples(st.integers(0, 6), st.integers(1, 4), st.sampled_from(["A", "B"]))
+SPANS = st.lists(SPAN.map(lambda s: [s[0], s[0] + s[1], s[2]]), max_size=4)
 
 
-@given(SPANS, SPANS)
-def test_simple_verdicts_are_what_they_say(references: list[Any], predictions: list[Any]) -> None:
-    def word(span: Any, others: list[Any], alone: str) -> str:
-        start, end, label = span
-        if any((start, end) == other[:2] and (None in (label, other[2]) or label == other[2]) for other in others):
-            return "exact"
-        return "overlapping" if any(set(range(start, end)) & set(range(*other[:2])) for other in others) else alone
-
-    assert simple_verdicts(references, predictions) == (
-        [word(span, predictions, "missed") for span in references],
-        [word(span, references, "spurious") for span in predictions],
-    )
+@given(st.lists(st.tuples(SPANS, SPANS), min_size=1, max_size=3), st.booleans())
+def test_the_verdicts_are_those_of_find_errors(rows: list[Any], typed: bool) -> None:
+    references, predictions = [row[0] for row in rows], [row[1] for row in rows]
+    if not typed:
+        # One span without a type, and types do not count.
+        predictions[0] = [*predictions[0], [0, 1]]
+    errors = find_errors(references=references, predictions=predictions, typed=typed, repair=False)
+    assert default_verdicts(as_spans(references), as_spans(predictions)) == [*errors.verdicts]
 
 
 def test_the_samples_can_be_seen() -> None:

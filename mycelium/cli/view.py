@@ -11,13 +11,14 @@ from typing import Any
 
 from mycelium.cli.arguments import INPUT_FORMATS, add_columns, add_rows, add_scoring, add_spans, check_metrics, whole
 from mycelium.cli.common import Command, DataError, complain
-from mycelium.cli.pairing import listed, pair
-from mycelium.cli.pieces import TEXT, OtherTexts, options, read_piece
-from mycelium.formats.files import read_table, write_text
+from mycelium.cli.pairing import listed
+from mycelium.cli.pieces import TEXT, complain_of_leniency, options, read_whole
+from mycelium.formats.files import write_text
 from mycelium.metrics.names import flat_name
 from mycelium.report import Report
 from mycelium.scoring import evaluate
 from mycelium.view import review_page, text_view
+from mycelium.view.verdicts import default_verdicts
 
 __all__ = ["COMMANDS"]
 
@@ -53,23 +54,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.references == args.predictions == "-":
         args.parser.error("only one of REFERENCES and PREDICTIONS can be standard input")
     check_metrics(args)
-    references, predictions = (
-        read_table(source, format=args.input_format if source == "-" else None)
-        for source in (args.references, args.predictions)
-    )
-    pairing = pair(
-        references,
-        predictions,
-        id_name=args.id,
-        pred_id_name=args.pred_id,
-        where=args.where,
-        missing=args.missing,
-    )
-    other_texts = OtherTexts()
-    try:
-        piece = read_piece(args, references, predictions, pairing, other_texts)
-    finally:
-        other_texts.complain()
+    references, _, pairing, piece = read_whole(args)
     if piece.columns["text"] is None:
         raise DataError(
             f"{references.path}: no text column ({', '.join(TEXT)}); it has {listed(references.columns)}:"
@@ -78,10 +63,11 @@ def _run(args: argparse.Namespace) -> int:
     report = evaluate(**piece.columns, include_per_example=True, **options(args))
     for note in pairing.notes:
         complain(note)
-    if any(piece.counts):
-        complain(f"leniency: {', '.join(f'{n} {what}' for what, n in piece.counts._asdict().items() if n)}")
+    complain_of_leniency(piece.counts)
     scores = _scores(report)
     rows = _rows(args, scores)
+    # Of all rows, so that it does not depend on which are shown whether types count.
+    verdicts = default_verdicts(piece.columns["references"], piece.columns["predictions"])
     shown: dict[str, Any] = {
         "references": piece.columns["references"][rows],
         "predictions": piece.columns["predictions"][rows],
@@ -89,6 +75,7 @@ def _run(args: argparse.Namespace) -> int:
         "ids": [row if pairing.ids is None else pairing.ids[row] for row in rows],
         "scores": {name: [values[row] for row in rows] for name, values in scores.items()},
         "slices": {name: [values[row] for row in rows] for name, values in piece.slices.items()},
+        "verdicts": tuple([side[row] for row in rows] for side in verdicts),
     }
     if _format(args) == "html":
         title = args.title or " against ".join(Path(name).name for name in (args.predictions, args.references))

@@ -83,8 +83,8 @@ def review_page(
         For each column the n values, by which the answers can be filtered.
     verdicts : pair of n lists of str, optional
         For the references and for the predictions one word for each span, in the order of the spans that are left
-        when ``invalid`` was applied. Default: ``"exact"``, ``"overlapping"``, ``"missed"`` and ``"spurious"``,
-        as :func:`mycelium.view.verdicts.simple_verdicts` says.
+        when ``invalid`` was applied. Default: the ten of :func:`mycelium.errors.judge`; types count where every span
+        has one.
     title : str, optional
         The heading.
     signature : str, optional

@@ -11,7 +11,7 @@ from typing import Any
 from mycelium.formats import read_spans
 from mycelium.formats.texts import text_list
 from mycelium.spans import SpanBatch
-from mycelium.view.verdicts import KINDS, Mark, simple_verdicts
+from mycelium.view.verdicts import KINDS, Mark, default_verdicts
 
 __all__ = ["Records", "read_records"]
 
@@ -75,17 +75,14 @@ def read_records(
         raise TypeError("text must be a sequence of strings, one for each row, got one string")
     texts = [str(answer) for answer in text_list(text)]
     n = len(texts)
-    sides = []
+    batches = []
     for name, given in (("references", references), ("predictions", predictions)):
         batch, _ = read_spans(
             given, name=name, text=texts, invalid=invalid, missing_rows=missing_rows, offsets=offsets, end=end
         )
-        sides.append(_spans(batch))
-    if verdicts is None:
-        pairs = [simple_verdicts(ours, theirs) for ours, theirs in zip(*sides, strict=True)]
-        words = [[ours for ours, _ in pairs], [theirs for _, theirs in pairs]]
-    else:
-        words = _verdicts(verdicts, sides)
+        batches.append(batch)
+    sides = [_spans(batch) for batch in batches]
+    words = default_verdicts(*batches) if verdicts is None else _verdicts(verdicts, sides)
     marks = [
         [[Mark(*span, word) for span, word in zip(*row, strict=True)] for row in zip(side, given, strict=True)]
         for side, given in zip(sides, words, strict=True)

@@ -78,9 +78,9 @@ def text_view(
       The Lyon is far from here.
           1^^^^
           1~~~~~~~        2~~~
-      ^1 overlapping  [4, 9)    place  "Lyon "
-      ~1 overlapping  [4, 12)          "Lyon is "
-      ~2 spurious     [20, 24)         " her"
+      ^1 too wide  [4, 9)    place  "Lyon "
+      ~1 too wide  [4, 12)          "Lyon is "
+      ~2 spurious  [20, 24)         " her"
     """
     if isinstance(width, bool) or not isinstance(width, int):
         raise TypeError(f"width must be an integer, got {width!r}")

@@ -1,27 +1,13 @@
-"""The simple verdicts, for when nobody gives better ones."""
+"""The verdicts that the views show when none are given."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["KINDS", "Mark", "simple_verdicts"]
+from mycelium.errors import KINDS, judge
+from mycelium.spans import SpanBatch
 
-#: The order in which known verdicts are listed: from good to bad. Others follow by name.
-KINDS = (
-    "exact",
-    "overlapping",
-    "too narrow",
-    "too wide",
-    "shifted",
-    "split",
-    "merged",
-    "wrong type",
-    "duplicate",
-    "missed",
-    "spurious",
-)
+__all__ = ["KINDS", "Mark", "default_verdicts"]
 
 
 class Mark(NamedTuple):
@@ -33,41 +19,24 @@ class Mark(NamedTuple):
     verdict: str
 
 
-Span = tuple[int, int, str | None]
+def default_verdicts(references: SpanBatch, predictions: SpanBatch) -> list[list[list[str]]]:
+    """Return for the references and for the predictions n lists with a verdict of :func:`mycelium.errors.judge`.
 
-
-def simple_verdicts(references: Sequence[Span], predictions: Sequence[Span]) -> tuple[list[str], list[str]]:
-    """Say of each span of one answer whether the other side has it too, touches it, or knows nothing of it.
-
-    A span is ``"exact"`` when a span of the other side has the same boundaries and, where both have a type, the same
-    type; ``"overlapping"`` when it shares a character with one; else ``"missed"`` (a reference) or ``"spurious"`` (a
-    prediction). Nothing is paired one to one: two predictions on one reference can both be exact.
+    Types count where every span of both sides has one; where any lacks one, boundaries only.
 
     Examples
     --------
-    >>> simple_verdicts([(0, 4, "A"), (6, 9, "A"), (12, 14, None)], [(0, 4, "A"), (6, 9, "B"), (20, 22, None)])
-    (['exact', 'overlapping', 'missed'], ['exact', 'overlapping', 'spurious'])
+    >>> from mycelium import as_spans
+    >>> default_verdicts(as_spans([[[0, 4, "A"], [6, 9, "A"]]]), as_spans([[[0, 4, "A"], [6, 9, "B"], [20, 22, "A"]]]))
+    [[['exact', 'wrong type']], [['exact', 'wrong type', 'spurious']]]
+    >>> default_verdicts(as_spans([[[0, 4, "A"], [6, 9, "A"]]]), as_spans([[[0, 4, "A"], [6, 9, "B"], [20, 22]]]))
+    [[['exact', 'exact']], [['exact', 'exact', 'spurious']]]
     """
-    return _against(references, predictions, "missed"), _against(predictions, references, "spurious")
-
-
-def _against(spans: Sequence[Span], others: Sequence[Span], alone: str) -> list[str]:
-    types: dict[tuple[int, int], set[str | None]] = {}
-    for start, end, label in others:
-        types.setdefault((start, end), set()).add(label)
-    ordered = sorted(types)
-    starts = [start for start, _ in ordered]
-    # Of the spans that start before a span ends, the one that reaches farthest tells whether any overlaps it.
-    reach, farthest = [], 0
-    for _, end in ordered:
-        farthest = max(farthest, end)
-        reach.append(farthest)
-    found = []
-    for start, end, label in spans:
-        same = types.get((start, end))
-        before = bisect_left(starts, end)
-        if same is not None and (label is None or label in same or None in same):
-            found.append("exact")
-        else:
-            found.append("overlapping" if before and reach[before - 1] > start else alone)
-    return found
+    sides = (references, predictions)
+    typed = all(not len(side.start) or (side.label is not None and None not in side.label.tolist()) for side in sides)
+    found = judge(references, predictions, typed=typed)
+    out = []
+    for side, kinds in zip(sides, (found.references, found.predictions), strict=True):
+        words, cuts = [KINDS[i] for i in kinds.tolist()], side.offsets.tolist()
+        out.append([words[cuts[i] : cuts[i + 1]] for i in range(len(side))])
+    return out
