@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 from typing import Any
 
 try:
@@ -14,13 +13,12 @@ except ModuleNotFoundError as error:
         raise
     raise ImportError('mycelium.torch needs torch and torchmetrics: pip install "mycelium-eval[torch]"') from error
 
-from mycelium.metrics.names import flat_name
-from mycelium.scoring import Accumulator
+from mycelium.accumulators import OPTIONS, TYPED_OPTIONS, accumulator, result_names
 from mycelium.states import count
 
 __all__ = ["SpanMetric"]
 
-_OPTIONS = tuple(inspect.signature(Accumulator).parameters)
+_OPTIONS = frozenset([*OPTIONS, *TYPED_OPTIONS])
 _NAMES = {"references": "target", "predictions": "preds"}
 
 
@@ -34,7 +32,8 @@ class SpanMetric(Metric):  # type: ignore[misc, unused-ignore]
     ----------
     metrics, profile, average, **options
         What to score, and how: the options of :class:`mycelium.Accumulator`. Everything else goes to
-        :class:`torchmetrics.Metric` (``sync_on_compute``, ``process_group``, ...).
+        :class:`torchmetrics.Metric` (``sync_on_compute``, ``process_group``, ...). With ``types`` spans are typed, and
+        the options those of :class:`mycelium.TypedAccumulator`.
     output : str, optional
         One key of the result, such as ``"character_f1"``: ``compute`` then returns its value alone, as wrappers want
         it that compare values (``MinMaxMetric``, the best step of a ``MetricTracker``).
@@ -77,13 +76,14 @@ class SpanMetric(Metric):  # type: ignore[misc, unused-ignore]
     ) -> None:
         super().__init__(**{name: value for name, value in options.items() if name not in _OPTIONS})
         own = {name: value for name, value in options.items() if name in _OPTIONS}
-        self._scores = Accumulator(metrics=metrics, profile=profile, average=average, **own)
+        self._scores = accumulator(metrics=metrics, profile=profile, average=average, **own)
         settings = self._scores.settings
         soft = [key for key, metric in settings.metrics if "soft" in metric.needs]
         if soft:
             raise ValueError(f"{soft[0]} reads probabilities, which update does not take")
-        if output is not None and output not in self._keys():
-            raise ValueError(f"there is no output {output!r}; there are {', '.join(self._keys())}")
+        self._keys = result_names(self._scores)
+        if output is not None and output not in self._keys:
+            raise ValueError(f"there is no output {output!r}; there are {', '.join(self._keys)}")
         self._output = output
         # In a collection, metrics share a state when states of the same name hold the same numbers after one batch; so
         # each kind of settings has a name of its own.
@@ -105,7 +105,7 @@ class SpanMetric(Metric):  # type: ignore[misc, unused-ignore]
         ----------
         preds, target : batches of span sets
             What :func:`mycelium.as_spans` reads, n rows each; also lists of integer tensors of shape (k, 2), and
-            integer tensors of shape (n, k, 2).
+            integer tensors of shape (n, k, 2). Tensors hold no labels: typed spans are lists, dicts or Arrow columns.
         text : sequence of str, optional
             The n texts; bounds are checked against them.
 
@@ -132,7 +132,7 @@ class SpanMetric(Metric):  # type: ignore[misc, unused-ignore]
             self._scores.add_state(counts)
             values = self._scores.compute().flat()
         else:
-            values = dict.fromkeys(self._keys(), float("nan"))
+            values = dict.fromkeys(self._keys, float("nan"))
         dtype = torch.float32 if self.counts.device.type == "mps" else torch.float64
         scores = {key: torch.tensor(value, dtype=dtype, device=self.counts.device) for key, value in values.items()}
         return scores if self._output is None else scores[self._output]
@@ -175,10 +175,6 @@ class SpanMetric(Metric):  # type: ignore[misc, unused-ignore]
     def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
         self._computed = None
         super()._load_from_state_dict(*args, **kwargs)
-
-    def _keys(self) -> list[str]:
-        """Return the keys of the results, as :meth:`mycelium.Report.flat` names them."""
-        return [flat_name(key, output) for key, metric in self._scores.settings.metrics for output in metric.outputs]
 
 
 def _on_host(batch: Any) -> Any:

@@ -7,10 +7,10 @@ from typing import Any, overload
 
 import pyarrow as pa
 
+from mycelium.accumulators import accumulator
 from mycelium.arrow.batches import Source, as_table, groups, is_table
 from mycelium.arrow.tables import SETTINGS, Sums, add_up, reports, settings_of, sum_names, table_of
 from mycelium.report import Report
-from mycelium.scoring import Accumulator
 from mycelium.states import count, count_groups
 
 __all__ = ["merge", "report", "statistics"]
@@ -29,6 +29,7 @@ def statistics(
     metrics: Any = None,
     profile: str | None = None,
     average: str | None = None,
+    types: str | Sequence[str] | None = None,
     **options: Any,
 ) -> pa.Table:
     """Count a batch of examples.
@@ -39,7 +40,7 @@ def statistics(
         The n examples. A shuffled or filtered Dataset is read through its indices.
     references, predictions : str
         Columns of span sets, in any form that :func:`mycelium.as_spans` reads from Arrow: lists of ``[start, end]``,
-        lists of structs with ``start`` and ``end``, structs of lists.
+        lists of structs with ``start`` and ``end`` (and ``label``), structs of lists.
     text : str, optional
         Column of the texts; bounds are checked against them.
     weight : str, optional
@@ -50,6 +51,9 @@ def statistics(
         Columns whose values name the group of an example. Null is a value too.
     metrics, profile, average, **options
         As in :class:`mycelium.Accumulator`.
+    types : {"causal", "ragtruth"} or sequence of str, optional
+        The types of typed spans, which need labels. The options are those of :class:`mycelium.TypedAccumulator` then
+        (``overlap_credit``, ``unknown_types``, ...), and there are no metrics to choose.
 
     Returns
     -------
@@ -74,8 +78,15 @@ def statistics(
     {'task': 'a', 'mycelium': '{"metrics":["iou"],"version":"0.1.0"}', 'examples': 1}
     >>> arrow.report(table)["iou"]
     {'score': 0.8666666666666667}
+
+    Typed spans:
+
+    >>> rows = [[{"start": 0, "end": 9, "label": "conflict"}]]
+    >>> table = arrow.statistics(pa.table({"references": rows, "predictions": rows}), types=["conflict", "baseless"])
+    >>> arrow.report(table)["by_type"]["conflict"]["f1"]
+    1.0
     """
-    scores = Accumulator(metrics=metrics, profile=profile, average=average, **options)
+    scores = accumulator(metrics=metrics, profile=profile, average=average, types=types, **options)
     settings = settings_of(scores)
     keys = _check_by(_names(by), sum_names(settings))
     columns = {
@@ -105,8 +116,8 @@ def merge(tables: Any, **options: Any) -> pa.Table:
         What :func:`statistics` returned, as an engine gives it back: pyarrow Tables and RecordBatches, Datasets,
         DataFrames. All columns but the settings and the sums are keys. An iterable is read as it comes.
     **options
-        The options of :func:`statistics` that decide what is counted (``metrics``, ``average``, ...). Only needed
-        where the column ``mycelium`` was lost.
+        The options of :func:`statistics` that decide what is counted (``metrics``, ``average``, ``types``, ...). Only
+        needed where the column ``mycelium`` was lost.
 
     Returns
     -------
@@ -128,7 +139,7 @@ def merge(tables: Any, **options: Any) -> pa.Table:
     >>> arrow.merge(parts) == arrow.statistics(whole)
     True
     """
-    sums = Sums(settings_of(Accumulator(**options)) if options else None)
+    sums = Sums(settings_of(accumulator(**options)) if options else None)
     for table in _each(tables):
         sums.add(table)
     return sums.total()
@@ -153,8 +164,9 @@ def report(tables: Any, *, by: str | Sequence[str] | None = None, **options: Any
     Returns
     -------
     Report, or dict of Report
-        The report of all examples, with the bits of :func:`mycelium.evaluate`; with `by` one for each value, sorted by
-        its text. Reports of sums keep no statistics of single examples.
+        The report of all examples, with the bits of :func:`mycelium.evaluate`, or of typed spans a
+        :class:`mycelium.TypedReport`; with `by` one for each value, sorted by its text. Reports of sums keep no
+        statistics of single examples.
 
     Raises
     ------

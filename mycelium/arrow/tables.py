@@ -10,10 +10,11 @@ from typing import Any
 import pyarrow as pa
 
 from mycelium._version import __version__
+from mycelium.accumulators import accumulator, options_of
 from mycelium.arrow.batches import aggregate, key_column
 from mycelium.report import Report
 from mycelium.scoring import Accumulator
-from mycelium.states import options_of, settled
+from mycelium.states import settled
 
 __all__ = ["SETTINGS", "Sums", "add_up", "reports", "settings_of", "sum_names", "table_of"]
 
@@ -110,7 +111,8 @@ class Sums:
         if self._keys:
             summed = summed.sort_by([(name, "ascending") for name in self._keys])
         keys = {name: summed.column(name) for name in self._keys}
-        return table_of(keys, self._settings, settled(_matrix(summed, sum_names(self._settings))))
+        states = _matrix(summed, sum_names(self._settings))
+        return table_of(keys, self._settings, settled(_scores(self._settings), states))
 
     def _find_settings(self, table: pa.Table) -> str | None:
         """Return the settings; None where there are no rows that could tell."""
@@ -163,7 +165,7 @@ def _scores(settings: str) -> Accumulator:
         raise ValueError(
             f"the statistics are of mycelium {version}, this is {__version__}: count again with one version"
         )
-    return Accumulator(**options)
+    return accumulator(**options)
 
 
 def _integers(column: Any, name: str) -> Any:

@@ -16,8 +16,9 @@ from mycelium.hf.options import check_options, reading
 from mycelium.report import Report
 from mycelium.scoring import evaluate
 from mycelium.spans import InvalidCounts, SpanBatch
+from mycelium.typed import TypedReport, evaluate_typed
 
-__all__ = ["EvaluatorReport", "SpanEvaluator"]
+__all__ = ["EvaluatorReport", "SpanEvaluator", "TypedEvaluatorReport"]
 
 _TASK = "token-classification"
 #: Names that transformers invents where a model does not say what its classes mean.
@@ -26,6 +27,18 @@ _NAMELESS = re.compile(r"LABEL_\d+")
 
 class EvaluatorReport(Report):
     """A report that keeps what was scored.
+
+    Attributes
+    ----------
+    predictions : SpanBatch
+        The spans of the detector, one row for each text.
+    """
+
+    predictions: SpanBatch
+
+
+class TypedEvaluatorReport(TypedReport):
+    """A report of typed spans that keeps what was scored.
 
     Attributes
     ----------
@@ -52,7 +65,8 @@ class SpanEvaluator:
         For a pipeline, its batch size. A callable gets one text at a time without it, and lists of this many with it.
     **options
         How to score: the options of :class:`mycelium.Accumulator` (``metrics``, ``profile``, ``average``, ...). Of
-        these, `offsets` and `end` tell how the references count; detectors return characters, half-open.
+        these, `offsets` and `end` tell how the references count; detectors return characters, half-open. With ``types``
+        the labels of spans are their types, and the options those of :class:`mycelium.TypedAccumulator`.
 
     Raises
     ------
@@ -86,7 +100,8 @@ class SpanEvaluator:
         self.strip = strip
         self.batch_size = batch_size
         self.options = options
-        self._reading = reading(check_options(options))
+        self._typed = options.get("types") is not None
+        self._reading = reading(check_options(options, self._typed))
 
     def predict(
         self,
@@ -110,7 +125,7 @@ class SpanEvaluator:
         text: str | Sequence[str] = "text",
         references: Any = "spans",
         inputs: str | Sequence[str] | None = None,
-    ) -> EvaluatorReport:
+    ) -> EvaluatorReport | TypedEvaluatorReport:
         """Run the detector and score its spans.
 
         Parameters
@@ -131,8 +146,9 @@ class SpanEvaluator:
 
         Returns
         -------
-        EvaluatorReport
-            The report of :func:`mycelium.evaluate`, with the detector's spans as ``.predictions``.
+        EvaluatorReport or TypedEvaluatorReport
+            The report of :func:`mycelium.evaluate`, or with ``types`` of :func:`mycelium.evaluate_typed`, with the
+            detector's spans as ``.predictions``.
 
         Raises
         ------
@@ -144,8 +160,9 @@ class SpanEvaluator:
         """
         wanted = _column(data, references, "references")
         predictions, counts, texts = self._predict(detector, data, text, inputs)
-        report = evaluate(references=wanted, predictions=predictions, text=texts, **self.options)
-        result = EvaluatorReport(report)
+        sides = {"references": wanted, "predictions": predictions, "text": texts}
+        report: Report = evaluate_typed(**sides, **self.options) if self._typed else evaluate(**sides, **self.options)
+        result = TypedEvaluatorReport(report) if self._typed else EvaluatorReport(report)
         vars(result).update(vars(report))
         result.invalid = report.invalid.plus(counts)
         result.predictions = predictions

@@ -13,12 +13,15 @@ import evaluate
 from evaluate.module import CombinedEvaluations
 
 from mycelium.formats import as_spans
-from mycelium.hf.options import OPTIONS, READING, check_options, reading, unknown
+from mycelium.hf.options import OPTIONS, READING, TYPED_OPTIONS, check_options, reading, unknown
 from mycelium.hf.storage import INVALID, TEXT, Block, declared_features, stored_counts, stored_features
 from mycelium.metrics import DEFAULT
+from mycelium.report import Report
 from mycelium.scoring import Accumulator
 from mycelium.scoring import evaluate as score
 from mycelium.spans import InvalidCounts
+from mycelium.states import known_types
+from mycelium.typed import TypedAccumulator, evaluate_typed
 
 __all__ = ["CONFIGS", "Mycelium"]
 
@@ -27,7 +30,11 @@ CONFIGS = {
     "default": ("predictions", "references"),
     "texts": ("predictions", "references", TEXT),
     "soft": ("predictions", "references", TEXT, "soft_references", "soft_predictions"),
+    "typed": ("predictions", "references"),
+    "typed_texts": ("predictions", "references", TEXT),
 }
+#: The configurations in which every span has a type.
+_TYPED = ("typed", "typed_texts")
 
 _Host: Any = evaluate.Metric
 _HOST_TAKES = tuple(inspect.signature(_Host).parameters)
@@ -56,21 +63,32 @@ Columns:
     predictions, references: one span set for each example, in any form that `mycelium.as_spans` reads: lists or tuples
         of `[start, end]` or `[start, end, label]`, dicts with `start` and `end` (and a type and a probability), dicts
         of lists, arrays, Arrow columns, columns of a dataset. Offsets count characters, half-open.
-    text: the texts, in the configurations "texts" and "soft". Spans must end within them.
+        In the configurations "typed" and "typed_texts" every span has a type.
+    text: the texts, in the configurations "texts", "soft" and "typed_texts". Spans must end within them.
     soft_references, soft_predictions: spans with probabilities, in the configuration "soft".
 Options, at load for good and at compute for one call:
     profile, metrics, average, undefined, tolerance, span_coverage_delta, span_coverage_min_pred_len,
     deteval_recall_threshold, deteval_precision_threshold, deteval_granularity_penalty, cleval_area_precision_threshold,
     cleval_granularity_penalty, and for the reading of input invalid, missing_rows, offsets, end: as in
     `mycelium.evaluate`.
+    In the configurations "typed" and "typed_texts": types, average, overlap_credit, min_overlap, overlap_base,
+    matching, unknown_types, absent_types, undefined, invalid, missing_rows, offsets, end: as in
+    `mycelium.evaluate_typed`.
 Returns:
     a flat dict of floats: `iou`, and for each other metric `KEY_precision`, `KEY_recall`, `KEY_f1`; with `nested=True`
-    the report of `mycelium.evaluate`.
+    the report of `mycelium.evaluate`. Of typed spans `_precision`, `_recall` and `_f1` of `strict`, `strict_typed`,
+    `partial`, `typed_partial`, `character`, of `by_type.TYPE` for each type, of `macro` and `weighted` (means over the
+    types), and the shares `valid_cases_clean`, `valid_cases_caught`, `valid_cases_localised`; with `nested=True` the
+    report of `mycelium.evaluate_typed`. Keys are the same each time where `types` are given.
 Example:
     >>> import evaluate, mycelium.hf
     >>> spans = evaluate.load(mycelium.hf.path(), metrics=["iou", "character"])
     >>> spans.compute(predictions=[[[2, 8]], []], references=[[[0, 10]], []])
     {'iou': 0.8, 'character_precision': 0.5, 'character_recall': 0.3, 'character_f1': 0.375}
+    >>> typed = evaluate.load(mycelium.hf.path(), "typed", types="causal")
+    >>> scores = typed.compute(predictions=[[[2, 8, "CONTRA"]], []], references=[[[0, 10, "CONTRA"]], []])
+    >>> scores["partial_f1"], scores["typed_partial_f1"], scores["strict_f1"], scores["macro_f1"]
+    (0.5, 0.5, 0.0, 0.5)
 """
 
 
@@ -82,12 +100,16 @@ class Mycelium(_Host):  # type: ignore[misc]
 
     Parameters
     ----------
-    config_name : {"default", "texts", "soft"}
+    config_name : {"default", "texts", "soft", "typed", "typed_texts"}
         Which columns an example has: predictions and references; these and ``text``; these and ``soft_references`` and
-        ``soft_predictions``. ``"soft"`` adds ``soft_correlation`` to the default metrics.
+        ``soft_predictions``. ``"soft"`` adds ``soft_correlation`` to the default metrics. With ``"typed"`` and
+        ``"typed_texts"``, which has ``text``, spans have types, and the report is that of
+        :func:`mycelium.evaluate_typed`.
     **options
         The options of :class:`mycelium.Accumulator` under their names there (``profile``, ``metrics``, ``average``,
-        the thresholds, ``undefined``, ...), and what ``evaluate`` itself takes (``cache_dir``, ``num_process``, ...).
+        the thresholds, ``undefined``, ...), or of :class:`mycelium.TypedAccumulator` (``types``, ``overlap_credit``,
+        ...; without ``types`` they are those of the data); and what ``evaluate`` itself takes (``cache_dir``,
+        ``num_process``, ...).
 
     Raises
     ------
@@ -113,6 +135,7 @@ class Mycelium(_Host):  # type: ignore[misc]
                 ' a profile is an option: profile="mu_shroom"'
             )
         self._columns = CONFIGS[config_name]
+        self._typed = config_name in _TYPED
         if config_name == "soft" and options.get("metrics") is None:
             options["metrics"] = [*DEFAULT, "soft_correlation"]
         self._options = options
@@ -179,7 +202,8 @@ class Mycelium(_Host):  # type: ignore[misc]
         predictions, references : batches of span sets, optional
             More examples, as in :meth:`add_batch`.
         nested : bool
-            Return the :class:`mycelium.Report`, with signature and counts, instead of the flat dict.
+            Return the report (:class:`mycelium.Report`, :class:`mycelium.TypedReport`), with signature and counts,
+            instead of the flat dict.
         **others
             The other columns of the configuration; and options, which hold for this call instead of those of load.
 
@@ -191,9 +215,10 @@ class Mycelium(_Host):  # type: ignore[misc]
         columns = {"predictions": predictions, "references": references}
         columns |= {name: others.pop(name) for name in self._columns if name in others}
         columns = {name: column for name, column in columns.items() if column is not None}
+        known = TYPED_OPTIONS if self._typed else OPTIONS
         for name in others:
-            if name not in OPTIONS:
-                raise TypeError(unknown("column or option", name, (*self._columns, *OPTIONS)))
+            if name not in known:
+                raise TypeError(unknown("column or option", name, (*self._columns, *known)))
         options = {**self._options, **others}
         scores = self._check(options) if others else self._scores
         begun = self._block.begun or self.writer is not None
@@ -226,13 +251,17 @@ class Mycelium(_Host):  # type: ignore[misc]
     def _report(
         self, sides: Mapping[str, Any], counts: InvalidCounts, options: Mapping[str, Any], nested: bool
     ) -> dict[str, Any]:
-        report = score(**sides, **options)
+        if self._typed:
+            given = {name: value for name, value in options.items() if value is not None or name == "undefined"}
+            report: Report = evaluate_typed(**sides, **given)
+        else:
+            report = score(**sides, **options)
         report.invalid = report.invalid.plus(counts)
         return report if nested else report.flat()
 
     def _check(self, options: Mapping[str, Any]) -> Accumulator:
         """Check options by the core, and against the columns there are."""
-        scores = check_options(options)
+        scores = check_options(options, self._typed)
         soft = [key for key, metric in scores.settings.metrics if "soft" in metric.needs]
         if soft and "soft_references" not in self._columns:
             raise ValueError(f'{soft[0]} reads probabilities; load the module with config_name="soft"')
@@ -241,7 +270,7 @@ class Mycelium(_Host):  # type: ignore[misc]
         if scores.settings.offsets != "codepoint" and TEXT not in self._columns:
             raise ValueError(
                 f'offsets="{scores.settings.offsets}" can only be converted with the texts; load the module with'
-                ' config_name="texts"'
+                f' config_name="{"typed_texts" if self._typed else "texts"}"'
             )
         return scores
 
@@ -269,6 +298,8 @@ class Mycelium(_Host):  # type: ignore[misc]
         added = len(self)
         try:
             batch = scores._read(*map(columns.get, _READ))
+            if isinstance(scores, TypedAccumulator) and scores.settings.rules.types:
+                known_types(scores, batch)
         except (TypeError, ValueError) as error:
             if not added:
                 raise

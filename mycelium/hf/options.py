@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
+from mycelium.accumulators import OPTIONS, READING, TYPED_OPTIONS, accumulator, reading
 from mycelium.scoring import Accumulator
 
-__all__ = ["OPTIONS", "READING", "check_options", "reading", "unknown"]
-
-#: Every option, in the order of the core's signature.
-OPTIONS = tuple(inspect.signature(Accumulator).parameters)
-
-#: Those that act on input as it is read, and so on the rows handed over in the same call.
-READING = ("invalid", "missing_rows", "offsets", "end")
+__all__ = ["OPTIONS", "READING", "TYPED_OPTIONS", "check_options", "reading", "unknown"]
 
 
-def check_options(options: Mapping[str, Any]) -> Accumulator:
-    """Return an accumulator under these options.
+def check_options(options: Mapping[str, Any], typed: bool = False) -> Accumulator:
+    """Return an accumulator under these options, of typed spans if asked for.
 
     Raises
     ------
@@ -29,14 +23,9 @@ def check_options(options: Mapping[str, Any]) -> Accumulator:
         When the value of one is refused.
     """
     for name in options:
-        if name not in OPTIONS:
-            raise TypeError(unknown("option", name, OPTIONS))
-    return Accumulator(**options)
-
-
-def reading(scores: Accumulator) -> dict[str, Any]:
-    """Return the options that the readers of input take."""
-    return {name: getattr(scores.settings, name) for name in READING}
+        if name not in (known := TYPED_OPTIONS if typed else OPTIONS):
+            raise TypeError(unknown("option", name, known))
+    return accumulator(typed=typed, **options)
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mycelium.formats import read_spans
 from mycelium.inputs import common_length
-from mycelium.line import Line, lines
+from mycelium.line import Line, check_labels, lines
 from mycelium.metrics.parameters import Parameter, Setting, parse, show
 from mycelium.spans import BoolArray, FloatArray, SpanBatch
 
@@ -110,6 +110,10 @@ def precision_recall_f1(
     return np.moveaxis(out, 0, -1)
 
 
+def _always(**_: Setting) -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Metric:
     """A metric: how to count, how to divide, and what one must know of it.
@@ -143,9 +147,13 @@ class Metric:
     greater_is_better : bool
         Direction.
     needs : frozenset of str
-        What it reads beside references and predictions: ``"soft"`` for probability spans and text lengths.
+        What it reads beside the boundaries of references and predictions: ``"soft"`` for probability spans and text
+        lengths, ``"labels"`` for the type of every span.
     integer : callable
         ``integer(**values)`` tells whether the statistics are counts (int64).
+    pooled : bool
+        Whether it speaks of all examples together only, like a share of examples of one kind: it divides sums over all
+        examples under either average.
 
     Examples
     --------
@@ -171,7 +179,8 @@ class Metric:
     bounds: tuple[float, float] = (0.0, 1.0)
     greater_is_better: bool = True
     needs: frozenset[str] = frozenset()
-    integer: Callable[..., bool] = field(default=lambda **_: True)
+    integer: Callable[..., bool] = field(default=_always)
+    pooled: bool = False
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -266,7 +275,7 @@ class Metric:
         }
         check_rows(**sides)
         length = common_length(sides)
-        check_needs([self], soft_references, soft_predictions, length is not None)
+        check_needs([self], soft_references, soft_predictions, length is not None, sides)
         parts = [
             self.count(line)
             for line in lines(
@@ -315,9 +324,23 @@ def check_rows(**sides: SpanBatch | None) -> int:
     return next(iter(rows.values()))
 
 
-def check_needs(metrics: Iterable[Metric], soft_references: object, soft_predictions: object, has_text: bool) -> None:
-    """Raise a ValueError when a metric lacks what it reads."""
-    for metric in metrics:
+def check_needs(
+    metrics: Iterable[Metric],
+    soft_references: object,
+    soft_predictions: object,
+    has_text: bool,
+    sides: Mapping[str, SpanBatch] | None = None,
+) -> None:
+    """Raise a ValueError when a metric lacks what it reads; types are looked for in the sides, if given."""
+    chosen = list(metrics)
+    typed = next((metric for metric in chosen if "labels" in metric.needs), None)
+    if typed is not None and sides is not None:
+        try:
+            for name in ("references", "predictions"):
+                check_labels(sides[name], name)
+        except ValueError as error:
+            raise ValueError(f"{typed.key} reads types; {error}") from None
+    for metric in chosen:
         if "soft" not in metric.needs:
             continue
         lacking = [

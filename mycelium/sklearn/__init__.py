@@ -24,22 +24,33 @@ from mycelium.sklearn.functions import (
     iou_score,
     span_coverage_f1_score,
 )
-from mycelium.sklearn.scorers import PooledScorer, ReportScorer, scorers, span_scorer
+from mycelium.sklearn.scorers import PooledScorer, ReportScorer, TypedReportScorer, scorers, span_scorer
 from mycelium.sklearn.scores import span_precision_recall_fscore, span_score
+from mycelium.sklearn.typed_functions import (
+    partial_f1_score,
+    strict_f1_score,
+    strict_typed_f1_score,
+    typed_partial_f1_score,
+)
 
 __all__ = [
     "PooledScorer",
     "ReportScorer",
     "SpanThresholdDetector",
+    "TypedReportScorer",
     "best_threshold",
     "character_f1_score",
     "cleval_f1_score",
     "deteval_f1_score",
     "exact_span_f1_score",
     "iou_score",
+    "partial_f1_score",
     "scorers",
     "span_coverage_f1_score",
     "span_precision_recall_fscore",
     "span_score",
     "span_scorer",
+    "strict_f1_score",
+    "strict_typed_f1_score",
+    "typed_partial_f1_score",
 ]

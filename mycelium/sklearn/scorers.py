@@ -11,10 +11,11 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from mycelium.metrics import DEFAULT, Metric
 from mycelium.metrics.names import flat_name
-from mycelium.pooling import check_average, choose, counts, flat_report, pooled
+from mycelium.metrics.parameters import Setting
+from mycelium.pooling import check_average, choose, counts, flat_report, flat_typed_report, pooled
 from mycelium.sklearn.scores import batch_of, span_score, undefined_of
 
-__all__ = ["PooledScorer", "ReportScorer", "scorers", "span_scorer"]
+__all__ = ["PooledScorer", "ReportScorer", "TypedReportScorer", "scorers", "span_scorer"]
 
 
 def span_scorer(
@@ -23,7 +24,7 @@ def span_scorer(
     output: str | None = None,
     average: str = "macro",
     zero_division: float | None = None,
-    **parameters: float,
+    **parameters: Setting,
 ) -> Callable[..., float]:
     """Make a scorer of :func:`span_score`.
 
@@ -93,6 +94,8 @@ def scorers(
     >>> from mycelium.sklearn import scorers
     >>> list(scorers())
     ['exact_span_f1', 'iou', 'character_f1', 'deteval_1d_f1', 'cleval_1d_f1', 'span_coverage_f1']
+    >>> list(scorers(["strict", "partial(overlap_credit=1.0)", "typed_partial"]))
+    ['strict_f1', 'partial(overlap_credit=1.0)_f1', 'typed_partial_f1']
     """
     named = {}
     for metric in DEFAULT if metrics is None else metrics:
@@ -179,6 +182,64 @@ class ReportScorer(_Scorer):
     def _scores(self, y_true: Any, y_pred: Any, sample_weight: Any, texts: Any) -> dict[str, float]:
         batch = batch_of(y_true, y_pred, texts, sample_weight)
         return flat_report(self.metrics, batch, average=self.average, undefined=undefined_of(self.zero_division))
+
+
+class TypedReportScorer(_Scorer):
+    """A scorer that gives all scores of typed spans: place, type, both, each type and the means over types.
+
+    Parameters
+    ----------
+    types : {"causal", "ragtruth"} or sequence of str
+        The types, the same in every fold.
+
+    average, overlap_credit, min_overlap, overlap_base, unknown_types, absent_types
+        As in :func:`mycelium.evaluate_typed`.
+
+    zero_division : {0.0, 1.0}, default=1.0
+        Value of a side with nothing to divide by. None leaves each measure its own: 1, and 0 for ``character``.
+
+    Notes
+    -----
+    With ``absent_types="exclude"`` the mean over types is taken over those of the fold. For the micro average over all
+    folds together, take ``PooledScorer("typed_partial")``.
+
+    Examples
+    --------
+    >>> from sklearn.base import BaseEstimator
+    >>> from mycelium.sklearn import TypedReportScorer
+    >>> class Detector(BaseEstimator):
+    ...     def predict(self, X):
+    ...         return [[[0, len(x), "conflict"]] for x in X]
+    >>> scores = TypedReportScorer(["conflict", "baseless"])(Detector(), ["yes", "no"], [[[0, 3, "conflict"]], []])
+    >>> scores["typed_partial_f1"], scores["by_type.conflict_precision"], scores["valid_cases_clean"]
+    (0.6666666666666666, 0.5, 0.0)
+    """
+
+    def __init__(
+        self,
+        types: str | Sequence[str],
+        average: str = "micro",
+        overlap_credit: float = 0.5,
+        min_overlap: float = 0.0,
+        overlap_base: str = "reference",
+        unknown_types: str = "raise",
+        absent_types: str = "exclude",
+        zero_division: float | None = 1.0,
+    ) -> None:
+        self.types = types
+        self.average = average
+        self.overlap_credit = overlap_credit
+        self.min_overlap = min_overlap
+        self.overlap_base = overlap_base
+        self.unknown_types = unknown_types
+        self.absent_types = absent_types
+        self.zero_division = zero_division
+
+    def _scores(self, y_true: Any, y_pred: Any, sample_weight: Any, texts: Any) -> dict[str, float]:
+        options = self.get_params(deep=False)
+        types, undefined = options.pop("types"), undefined_of(options.pop("zero_division"))
+        batch = batch_of(y_true, y_pred, texts, sample_weight)
+        return flat_typed_report(types, batch, {**options, "undefined": undefined})
 
 
 class PooledScorer(_Scorer):

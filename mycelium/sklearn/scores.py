@@ -6,6 +6,7 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 from mycelium.metrics import Metric
+from mycelium.metrics.parameters import Setting
 from mycelium.pooling import Batch, choose, outputs
 
 __all__ = ["PrecisionRecallFscore", "batch_of", "span_precision_recall_fscore", "span_score", "undefined_of"]
@@ -44,7 +45,7 @@ def span_score(
     sample_weight: Any = None,
     zero_division: float | None = None,
     texts: Any = None,
-    **parameters: float,
+    **parameters: Setting,
 ) -> float:
     """Score predicted spans by any metric.
 
@@ -82,7 +83,7 @@ def span_score(
         The texts; spans must lie within them. Without them no bounds are checked, even where a SpanBatch knows the
         lengths of its texts: a permutation test gives each sample the references of another.
 
-    **parameters : float
+    **parameters : float or str
         Parameters of the metric, e.g. ``delta=2`` for ``"span_coverage"``.
 
     Returns
@@ -126,7 +127,7 @@ def span_precision_recall_fscore(
     sample_weight: Any = None,
     zero_division: float | None = None,
     texts: Any = None,
-    **parameters: float,
+    **parameters: Setting,
 ) -> PrecisionRecallFscore:
     """Compute precision, recall and F1 by any metric that has them.
 

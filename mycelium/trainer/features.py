@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from mycelium.formats import TokenWindows, read_spans
@@ -9,13 +10,38 @@ from mycelium.formats.containers import library
 from mycelium.formats.evaluation_rows import EvaluationSet
 from mycelium.formats.stored_labels import StoredLabels, row_counts, same_counts
 from mycelium.formats.token_windows import renumber
+from mycelium.scoring import Accumulator
 from mycelium.spans import InvalidCounts, SpanBatch
 from mycelium.trainer.tables import column, is_rows, length, listed, names_of, rows_of_columns
+from mycelium.typed.settings import TypedSettings
 
-__all__ = ["read_set", "with_ids"]
+__all__ = ["check_labels", "read_set", "with_ids"]
 
 OFFSETS, LABELS, INPUTS = "offset_mapping", "labels", "input_ids"
 FEATURE, EXAMPLE, OVERFLOW = "feature_id", "example_id", "overflow_to_sample_mapping"
+
+
+def check_labels(scores: Accumulator, tags: Sequence[str] | None) -> None:
+    """Refuse metrics that read types where the classes of tokens have none, or types that are not in their list.
+
+    Raises
+    ------
+    ValueError
+        When no prediction, or not every one, could be scored.
+    """
+    typed = [key for key, metric in scores.settings.metrics if "labels" in metric.needs]
+    if typed and (tags is None or any(len(tag) < len("B-x") for tag in tags)):
+        raise ValueError(
+            f"{typed[0]} reads types, which predictions have where positive gives each class a tag with a type:"
+            " positive={1: 'B-conflict', 2: 'I-conflict', ...}"
+        )
+    settings = scores.settings
+    if isinstance(settings, TypedSettings) and settings.unknown_types == "raise":
+        strange = [tag for tag in tags or () if tag[2:] not in settings.rules.types]
+        if strange:
+            raise ValueError(
+                f"positive: the type of {strange[0]!r} is not among types, which are {', '.join(settings.rules.types)}"
+            )
 
 
 def read_set(

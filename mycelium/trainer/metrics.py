@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mycelium.accumulators import READING, accumulator
 from mycelium.formats.evaluation_rows import EvaluationSet, Rows, blocks_of, place, rows_of, split_labels, tokens_of
 from mycelium.formats.token_probabilities import check_options, class_probabilities, read_tags, spans_of_tokens
 from mycelium.report import Report
-from mycelium.scoring import Accumulator
 from mycelium.spans import InvalidCounts, SpanBatch
-from mycelium.trainer.features import FEATURE, INPUTS, LABELS, OFFSETS, read_set, with_ids
+from mycelium.trainer.features import FEATURE, INPUTS, LABELS, OFFSETS, check_labels, read_set, with_ids
 
 __all__ = ["SpanMetrics"]
 
-#: Options of the Accumulator that say how annotated spans are read.
-READING = ("invalid", "missing_rows", "offsets", "end")
 ARGUMENTS = ("features", "examples", "spans", "text")
 
 
@@ -71,7 +69,8 @@ class SpanMetrics:
         Say that rows without ``feature_id`` come in the order of the features, where labels cannot prove it.
     **options
         Other options of :class:`mycelium.Accumulator`; ``invalid``, ``missing_rows``, ``offsets`` and ``end`` say how
-        the annotated spans are read.
+        the annotated spans are read. With ``types`` spans are typed, by tags in `positive`, and the options are those
+        of :class:`mycelium.TypedAccumulator`.
 
     Attributes
     ----------
@@ -137,6 +136,7 @@ class SpanMetrics:
         self.in_order = in_order
         self.label_names = [LABELS, FEATURE]
         self._options: dict[str, Any] = {"metrics": metrics, "average": average, **options}
+        check_labels(accumulator(**self._options), self.tags)
         self.predictions: SpanBatch | None = None
         self.report: Report | None = None
         self.evaluated = ""
@@ -284,7 +284,7 @@ class SpanMetrics:
 
     def _scored(self, number: int, spans: SpanBatch) -> Report:
         gold, invalid = self._gold[number]
-        scores = Accumulator(**self._options)
+        scores = accumulator(**self._options)
         scores.update(gold, spans)
         report = scores.compute()
         report.invalid = report.invalid.plus(invalid)
