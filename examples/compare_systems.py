@@ -19,14 +19,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mycelium import evaluate, samples
+from mycelium import compare, evaluate, leaderboard, samples
 from mycelium.corpora import load_mushroom
 from mycelium.formats.files import read_jsonl
 from mycelium.plot import DifferenceDisplay, ForestDisplay, RankDisplay
 from mycelium.resample import FEW
 from mycelium.tables import render
-from mycelium.versus.comparison import compare
-from mycelium.versus.leaderboard import leaderboard
 from mycelium.versus.multiplicity import adjust
 
 ALPHA = 0.05

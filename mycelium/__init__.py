@@ -5,6 +5,8 @@
 {'score': 0.6}
 """
 
+from typing import TYPE_CHECKING, Any
+
 from mycelium import formats, metrics
 from mycelium._version import __version__
 from mycelium.confidence import Intervals
@@ -18,11 +20,15 @@ from mycelium.formats import (
     spans_from_tokens,
 )
 from mycelium.metrics import Metric
-from mycelium.planning import RequiredExamples, required_examples
 from mycelium.report import Report
 from mycelium.scoring import Accumulator, bootstrap, evaluate
 from mycelium.spans import InvalidCounts, SpanBatch
-from mycelium.versus import Comparison, Leaderboard, compare, leaderboard
+
+if TYPE_CHECKING:
+    from mycelium.planning import RequiredExamples, required_examples
+    from mycelium.typed import TypedAccumulator, TypedReport, evaluate_typed
+    from mycelium.versus.comparison import Comparison, compare
+    from mycelium.versus.leaderboard import Leaderboard, leaderboard
 
 __all__ = [
     "Accumulator",
@@ -34,11 +40,14 @@ __all__ = [
     "Report",
     "RequiredExamples",
     "SpanBatch",
+    "TypedAccumulator",
+    "TypedReport",
     "__version__",
     "as_spans",
     "bootstrap",
     "compare",
     "evaluate",
+    "evaluate_typed",
     "formats",
     "leaderboard",
     "metrics",
@@ -50,3 +59,29 @@ __all__ = [
     "spans_from_token_probabilities",
     "spans_from_tokens",
 ]
+
+#: Loaded when they are first asked for, so that importing the package stays light.
+_LATER = {
+    "Comparison": "versus",
+    "Leaderboard": "versus",
+    "RequiredExamples": "planning",
+    "TypedAccumulator": "typed",
+    "TypedReport": "typed",
+    "compare": "versus",
+    "evaluate_typed": "typed",
+    "leaderboard": "versus",
+    "required_examples": "planning",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'mycelium' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = globals()[name] = getattr(import_module(f"mycelium.{_LATER[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -65,7 +65,7 @@ def additive(
     metric : Metric
         What counts and divides.
     average : {"macro", "micro"}
-        Macro sums each example's values and their weights; micro sums the statistics.
+        Macro sums each example's values and their weights; micro sums the statistics, as pooled metrics do always.
     undefined : float or None
         Passed on to ``metric.value``.
     statistics : array of shape (n, k)
@@ -85,7 +85,7 @@ def additive(
     >>> macro.value(macro.sums.sum(axis=0)).tolist()
     [0.75]
     """
-    if average == "micro":
+    if average == "micro" or metric.pooled:
         return Additive(sum_by_unit(statistics, units, weights), lambda totals: metric.value(totals, undefined))
     values = metric.value(statistics, undefined)
     counted = np.column_stack([values, np.ones(len(values))])

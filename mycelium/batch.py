@@ -67,7 +67,7 @@ def read_batch(
                 sides[name], found = check_spans(batch.with_length(length), name=name, invalid=settings.invalid)
                 counts = counts.plus(found)
     metrics = [metric for _, metric in settings.metrics]
-    check_needs(metrics, soft_references, soft_predictions, length is not None)
+    check_needs(metrics, soft_references, soft_predictions, length is not None, sides)
     for name in sides.keys() & {"soft_references", "soft_predictions"}:
         if not any("soft" in metric.needs for metric in metrics):
             raise ValueError(f"{name} has no effect: no metric reads it; add 'soft_correlation' to metrics")

@@ -13,6 +13,7 @@ import numpy as np
 from mycelium.additive import Additive, split
 from mycelium.draws import Units, as_generator, check_level, check_resamples, draw, leave_one_out, replicate, seed_name
 from mycelium.metrics import Metric
+from mycelium.metrics.names import outputs_in_order
 from mycelium.resample import FEW, METHODS, interval
 from mycelium.spans import FloatArray
 from mycelium.tables import render, with_notes
@@ -88,7 +89,7 @@ class Intervals(dict[str, Any]):
         digits : int
             Decimals.
         """
-        outputs = [o for o in ("precision", "recall", "f1", "score") if any(o in s for s in self.scores.values())]
+        outputs = outputs_in_order(self.scores.values())
         if format == "csv":
             header = ["metric", *(name for o in outputs for name in (o, f"{o}_low", f"{o}_high"))]
             body = [

@@ -48,6 +48,18 @@ class Kept(NamedTuple):
         sums = unit_sums(settings, statistics, self.units, self.rows.weights)
         return Kept(None, Units(_NOBODY, self.units.size, self.units.keys), sums, reason)
 
+    def of_metrics(self, settings: Settings, numbers: Sequence[int]) -> Kept:
+        """Return what is kept of some of the metrics."""
+        if self.rows is not None:
+            rows = Rows()
+            rows.blocks = [[block[number] for number in numbers] for block in self.rows.blocks]
+            rows.weights = self.rows.weights
+            return self._replace(rows=rows)
+        if self.sums is None:
+            return self
+        parts = [average.sums for average in averages(settings, self.sums)]
+        return self._replace(sums=np.concatenate([*(parts[number] for number in numbers), self.sums[:, -1:]], axis=1))
+
     def part(
         self, chosen: IntArray, statistics: Sequence[NDArray[Any]]
     ) -> tuple[Kept, list[NDArray[Any]], IntArray | FloatArray | None]:

@@ -12,17 +12,18 @@ the work that several metrics need (pairs, unions), so that it is done once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mycelium import intervals
 from mycelium.intervals import Pairs
+from mycelium.matching.stages import Spans, canonical_order
 from mycelium.spans import BoolArray, IntArray, SpanBatch, _offsets
 
-__all__ = ["Facts", "Line", "Side", "lines"]
+__all__ = ["Facts", "Line", "Side", "check_labels", "lines"]
 
 #: Rows laid out together: small enough for the arrays of a typical corpus to stay in the processor's cache.
 ROWS_AT_ONCE = 1 << 14
@@ -134,6 +135,13 @@ class Line:
         Spans with probabilities, in the order in which later ones overwrite earlier ones.
     text_length : int64 array of shape (n,), optional
         Number of characters of each text.
+    first_row : int, default 0
+        Row of the whole batch that is row 0 here; for messages.
+
+    Attributes
+    ----------
+    memo : dict
+        Work that several metrics share, by keys of their own.
     """
 
     def __init__(
@@ -144,8 +152,12 @@ class Line:
         soft_references: SpanBatch | None = None,
         soft_predictions: SpanBatch | None = None,
         text_length: IntArray | None = None,
+        first_row: int = 0,
     ) -> None:
         self.rows = len(references)
+        self.first_row = first_row
+        self.given = {"references": references, "predictions": predictions}
+        self.memo: dict[Hashable, Any] = {}
         self.stride = _stride(references, predictions)
         self.soft_references = soft_references
         self.soft_predictions = soft_predictions
@@ -173,6 +185,32 @@ class Line:
     def base(self, side: Side) -> IntArray:
         """Return where the row of each span begins on the line, shape (m,)."""
         return np.repeat(np.arange(self.rows, dtype=np.int64) * self.stride, side.count)
+
+    @cached_property
+    def typed(self) -> tuple[Spans, Spans, tuple[str, ...]]:
+        """References and predictions with their types in canonical order, and the names of the types.
+
+        Span j of a side belongs to the row that ``offsets`` of that side says. Code c stands for name c; names are
+        sorted, so that the order of two types does not depend on the others.
+
+        Raises
+        ------
+        ValueError
+            When a span has no label.
+        """
+        labels = []
+        for side, batch in self.given.items():
+            check_labels(batch, side, self.first_row)
+            labels.append([] if batch.label is None else batch.label.tolist())
+        names = tuple(sorted({*labels[0], *labels[1]}))
+        code = {name: number for number, name in enumerate(names)}
+        base = np.arange(self.rows, dtype=np.int64) * self.stride
+        sides = []
+        for batch, named in zip(self.given.values(), labels, strict=True):
+            spans = np.fromiter(map(code.__getitem__, named), dtype=np.int64, count=len(named))
+            shift = np.repeat(base, batch.counts)
+            sides.append(_in_order(Spans(batch.start + shift, batch.end + shift, spans), spans))
+        return sides[0], sides[1], names
 
     def pairs(self) -> Iterable[Pairs]:
         """Return the overlapping pairs in blocks, references leading: major is a reference, minor a prediction.
@@ -247,6 +285,14 @@ class Line:
         return both
 
 
+def _in_order(side: Spans, code: IntArray) -> Spans:
+    """Return the spans in canonical order."""
+    falls = np.zeros(max(len(side) - 1, 0), dtype=bool)
+    for field in (code, side.end, side.start):
+        falls = (field[1:] < field[:-1]) | ((field[1:] == field[:-1]) & falls)
+    return side.take(canonical_order(side.start, side.end, code)) if falls.any() else side
+
+
 def _chain(first: Pairs, second: Pairs, rest: Iterator[Pairs]) -> Iterator[Pairs]:
     yield first
     yield second
@@ -255,6 +301,30 @@ def _chain(first: Pairs, second: Pairs, rest: Iterator[Pairs]) -> Iterator[Pairs
 
 def _stride(references: SpanBatch, predictions: SpanBatch) -> int:
     return 1 + max((int(batch.end.max()) for batch in (references, predictions) if len(batch.end)), default=0)
+
+
+def check_labels(batch: SpanBatch, name: str, first_row: int = 0) -> None:
+    """Raise a ValueError that names the first span without a label, if there is one.
+
+    Parameters
+    ----------
+    batch : SpanBatch
+        The spans.
+    name : str
+        What the message calls them.
+    first_row : int
+        What the message calls row 0.
+    """
+    if not len(batch.start) or (batch.label is not None and None not in set(batch.label.tolist())):
+        return
+    without = np.ones(len(batch.start), dtype=bool) if batch.label is None else batch.label == None  # noqa: E711
+    j = int(without.argmax())
+    row = int(batch.row[j])
+    raise ValueError(
+        f"{name}: {int(without.sum())} spans without a type; the first is row {first_row + row},"
+        f" span {j - int(batch.offsets[row])} [{batch.start[j]}, {batch.end[j]}]: give spans as [start, end, type],"
+        " or with a 'label'"
+    )
 
 
 def _check_sums(batch: SpanBatch, name: str) -> None:
@@ -297,4 +367,5 @@ def lines(
             soft_references=None if soft_references is None else soft_references[part],
             soft_predictions=None if soft_predictions is None else soft_predictions[part],
             text_length=None if text_length is None else text_length[part],
+            first_row=begin,
         )

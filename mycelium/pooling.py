@@ -10,15 +10,27 @@ from numpy.typing import NDArray
 
 from mycelium.formats import read_spans
 from mycelium.inputs import check_scores, common_length, weights
-from mycelium.line import lines
+from mycelium.line import check_labels, lines
 from mycelium.metrics import Metric, get
 from mycelium.metrics.base import check_needs, check_rows
+from mycelium.metrics.by_type import check_types
+from mycelium.metrics.parameters import Setting
 from mycelium.profiles import AVERAGES
 from mycelium.reduce import ExactSum, Totals
 from mycelium.scoring import Accumulator
 from mycelium.spans import FloatArray, IntArray, SpanBatch
+from mycelium.typed import TypedAccumulator
 
-__all__ = ["Batch", "check_average", "choose", "counts", "flat_report", "outputs", "pooled"]
+__all__ = [
+    "Batch",
+    "check_average",
+    "choose",
+    "counts",
+    "flat_report",
+    "flat_typed_report",
+    "outputs",
+    "pooled",
+]
 
 
 class Batch(NamedTuple):
@@ -32,7 +44,7 @@ class Batch(NamedTuple):
 
 
 def choose(
-    metric: str | Metric, output: str | None = None, parameters: Mapping[str, float] | None = None
+    metric: str | Metric, output: str | None = None, parameters: Mapping[str, Setting] | None = None
 ) -> tuple[Metric, str]:
     """Return the metric with these parameters, and the name of the output that is asked for, or its primary one.
 
@@ -88,7 +100,7 @@ def outputs(metric: Metric, batch: Batch, *, average: str, undefined: float | No
     """
     check_average(average)
     statistics, weight = _count(metric, batch)
-    leave_out = average == "macro" and undefined is not None and undefined != undefined
+    leave_out = average == "macro" and not metric.pooled and undefined is not None and undefined != undefined
     totals = Totals([metric], average, 0.0 if leave_out else undefined)
     totals.add([statistics], weight)
     averaged = totals.values()[0].tolist()
@@ -110,7 +122,9 @@ def flat_report(
     check_average(average)
     scores = Accumulator(metrics=metrics, average=average, undefined=undefined)
     soft = any("soft" in metric.needs for _, metric in scores.settings.metrics)
-    references, predictions = _read(batch, soft).values()
+    sides = _read(batch, soft)
+    _check_needed_labels([metric for _, metric in scores.settings.metrics], sides)
+    references, predictions = sides.values()
     scores.update(
         references,
         predictions,
@@ -118,6 +132,40 @@ def flat_report(
         soft_references=references if soft else None,
         soft_predictions=predictions if soft else None,
     )
+    return scores.compute().flat()
+
+
+def flat_typed_report(types: str | Sequence[str], batch: Batch, options: Mapping[str, Any]) -> dict[str, float]:
+    """Return all scores of typed spans, as :meth:`mycelium.TypedReport.flat` names them.
+
+    Parameters
+    ----------
+    types : str or sequence of str
+        The types.
+    batch : Batch
+        The examples.
+    options : mapping
+        Other options of :class:`mycelium.TypedAccumulator`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When the input cannot be scored as it is.
+
+    Examples
+    --------
+    >>> scores = flat_typed_report(["A"], Batch([[[0, 10, "A"]], []], [[[2, 8, "A"]], []]), {"overlap_credit": 0.25})
+    >>> scores["partial_f1"], scores["by_type.A_f1"]
+    (0.25, 0.25)
+    """
+    scores = TypedAccumulator(types=types, **options)
+    sides = _read(batch, False)
+    _check_needed_labels([metric for _, metric in scores.settings.metrics], sides)
+    if scores.settings.unknown_types == "raise":
+        for name, side in sides.items():
+            check_types(side, name, scores.settings.rules.types)
+    references, predictions = sides.values()
+    scores.update(references, predictions, sample_weight=batch.sample_weight)
     return scores.compute().flat()
 
 
@@ -175,6 +223,7 @@ def _count(metric: Metric, batch: Batch) -> tuple[NDArray[Any], IntArray | Float
     length = common_length(sides)
     references, predictions = sides.values()
     check_needs([metric], references, predictions, length is not None)
+    _check_needed_labels([metric], sides)
     if soft:
         for name, side in sides.items():
             check_scores(side, name)
@@ -188,6 +237,18 @@ def _count(metric: Metric, batch: Batch) -> tuple[NDArray[Any], IntArray | Float
     )
     parts = [metric.count(line) for line in blocks]
     return np.concatenate(parts) if parts else np.zeros((0, len(metric.columns))), weight
+
+
+def _check_needed_labels(metrics: Sequence[Metric], sides: Mapping[str, SpanBatch]) -> None:
+    """Raise a ValueError when a metric reads types and a span has none; it names the side as the caller does."""
+    reader = next((metric.key for metric in metrics if "labels" in metric.needs), None)
+    if reader is None:
+        return
+    try:
+        for name, side in sides.items():
+            check_labels(side, name)
+    except ValueError as error:
+        raise ValueError(f"{reader} reads types; {error}") from None
 
 
 def _read(batch: Batch, soft: bool) -> dict[str, SpanBatch]:

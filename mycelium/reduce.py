@@ -165,9 +165,9 @@ class Totals:
     Parameters
     ----------
     metrics : sequence of metrics
-        Anything with ``columns``, ``outputs`` and ``value(totals, undefined)``.
+        Anything with ``columns``, ``outputs``, ``pooled`` and ``value(totals, undefined)``.
     average : {"macro", "micro"}
-        Which of the two.
+        Which of the two; pooled metrics are summed under either.
     undefined : float or None
         Passed on to ``value``.
     """
@@ -178,7 +178,7 @@ class Totals:
         self._metrics = tuple(metrics)
         self._average = average
         self._undefined = undefined
-        width = [len(m.outputs if average == "macro" else m.columns) for m in self._metrics]
+        width = [len(self._summed(m)) for m in self._metrics]
         self._sums = [ExactSum(n) for n in width]
         self._weight = ExactSum(1)
         self.examples = 0
@@ -188,7 +188,7 @@ class Totals:
         """Add the (n, k) statistics of the same n examples, one array for each metric."""
         rows = len(statistics[0]) if statistics else 0
         for metric, counted, total in zip(self._metrics, statistics, self._sums, strict=True):
-            total.add(metric.value(counted, self._undefined) if self._average == "macro" else counted, weights)
+            total.add(metric.value(counted, self._undefined) if self._means(metric) else counted, weights)
         self.examples += rows
         self.weighted |= weights is not None
         self._weight.add((np.ones(rows, dtype=np.int64) if weights is None else weights)[:, np.newaxis])
@@ -210,7 +210,7 @@ class Totals:
         """Name the elements of the state, given a key for each metric."""
         names = ["weight"]
         for key, metric in zip(keys, self._metrics, strict=True):
-            names += [f"{key}.{name}" for name in (metric.outputs if self._average == "macro" else metric.columns)]
+            names += [f"{key}.{name}" for name in self._summed(metric)]
         return ["examples", "weighted", *(f"{name}.{i}" for name in names for i in range(1 + LIMBS))]
 
     def add_state(self, state: IntArray) -> None:
@@ -235,6 +235,19 @@ class Totals:
             raise ValueError("there are no examples to score")
         if not self._weight.exact()[0]:
             raise ValueError("the weights of all examples are 0")
-        if self._average == "macro":
-            return [total.means(self._weight) for total in self._sums]
-        return [m.value(s.totals(), self._undefined) for m, s in zip(self._metrics, self._sums, strict=True)]
+        return [
+            s.means(self._weight) if self._means(m) else m.value(s.totals(), self._undefined)
+            for m, s in zip(self._metrics, self._sums, strict=True)
+        ]
+
+    def sums(self, number: int) -> FloatArray:
+        """Return what has been summed of one metric, shape (k,): its statistics, or under macro its values."""
+        return self._sums[number].totals()
+
+    def _means(self, metric: Any) -> bool:
+        return self._average == "macro" and not metric.pooled
+
+    def _summed(self, metric: Any) -> tuple[str, ...]:
+        """Return the names of what is summed of a metric."""
+        names: tuple[str, ...] = metric.outputs if self._means(metric) else metric.columns
+        return names

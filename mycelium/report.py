@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,14 @@ from mycelium.confidence import Intervals, Resampling, caution, interval_cell, i
 from mycelium.draws import Units, units_of
 from mycelium.kept import Kept, averages, unit_sums
 from mycelium.metrics import Metric
-from mycelium.metrics.names import flat_name
+from mycelium.metrics.names import flat_name, main_output, outputs_in_order
 from mycelium.reduce import Totals
 from mycelium.settings import Settings
-from mycelium.spans import InvalidCounts
+from mycelium.spans import InvalidCounts, SpanBatch
 from mycelium.tables import render, with_notes
+
+if TYPE_CHECKING:
+    from mycelium.errors.result import Errors
 
 __all__ = ["Report", "slices_table"]
 
@@ -69,6 +72,7 @@ class Report(dict[str, Any]):
         self.invalid = InvalidCounts()
         self._settings: Settings | None = None
         self._holds = Kept()
+        self._spans: tuple[SpanBatch, SpanBatch] | None = None
 
     @property
     def _rows(self) -> Rows | None:
@@ -95,6 +99,13 @@ class Report(dict[str, Any]):
         report._settings = settings
         report._holds = kept
         return report
+
+    def _keep(self, references: SpanBatch, predictions: SpanBatch, statistics: bool) -> None:
+        """Keep the spans beside the statistics of examples, or neither."""
+        if statistics:
+            self._spans = references, predictions
+        else:
+            self._forget_rows()
 
     def _forget_rows(self) -> None:
         """Keep the sums of groups in the place of the statistics of examples."""
@@ -244,7 +255,7 @@ class Report(dict[str, Any]):
             sums = unit_sums(settings, statistics, units, rows.weights)
         meta = {name: self["meta"][name] for name in ("examples", "average")}
         return intervals(
-            self,
+            self._scores(),
             settings.metrics,
             averages(settings, sums),
             sums,
@@ -271,8 +282,53 @@ class Report(dict[str, Any]):
             part, counted, weights = kept.part(np.array(members[value]), statistics)
             totals = Totals(metrics, settings.average, settings.undefined)
             totals.add(counted, weights)
-            out[value] = Report._of(settings, totals, InvalidCounts(), part)
+            out[value] = type(self)._of(settings, totals, InvalidCounts(), part)
         return out
+
+    def _scores(self) -> Mapping[str, Mapping[str, float]]:
+        """Return the outputs of every metric of the settings."""
+        return self
+
+    def _keys(self) -> list[str]:
+        """Return the metrics that have a column in a table of slices."""
+        return [key for key in self if key != "meta"]
+
+    def errors(
+        self,
+        *,
+        text: Any = None,
+        ids: Any = None,
+        slices: Mapping[str, Any] | None = None,
+        typed: bool | None = None,
+        repair: bool = True,
+    ) -> Errors:
+        """Say of each span what is wrong with it, and what the scores would be without each kind of error.
+
+        Parameters
+        ----------
+        text, ids, slices, typed, repair
+            As in :func:`mycelium.errors.find_errors`.
+
+        Returns
+        -------
+        Errors
+            Counts, repaired scores and the worst examples.
+
+        Raises
+        ------
+        TypeError, ValueError
+            When an argument cannot be used, or the report keeps no spans, as slices and those of an accumulator do.
+
+        Examples
+        --------
+        >>> import mycelium
+        >>> report = mycelium.evaluate(references=[[[0, 10]], []], predictions=[[[2, 8]], [[4, 6]]], metrics=["iou"])
+        >>> report.errors().verdicts
+        ([['too narrow'], []], [['too narrow'], ['spurious']])
+        """
+        from mycelium.errors.find import errors_of
+
+        return errors_of(self, text=text, ids=ids, slices=slices, typed=typed, repair=repair)
 
     def _kept(self) -> tuple[Settings, Rows]:
         if self._settings is None or self._holds.rows is None:
@@ -309,8 +365,8 @@ class Report(dict[str, Any]):
         digits : int
             Decimals.
         """
-        keys = [key for key in self if key != "meta"]
-        outputs = [o for o in ("precision", "recall", "f1", "score") if any(o in self[key] for key in keys)]
+        keys = self._keys()
+        outputs = outputs_in_order(self[key] for key in keys)
         header = ["metric", *("F1" if output == "f1" else output for output in outputs)]
         body = [[key, *(_cell(self[key].get(output), digits) for output in outputs)] for key in keys]
         table = render(header, body, format=format)
@@ -351,7 +407,7 @@ def slices_table(
 ) -> str:
     """Return one row for each slice: its examples and the main output of each metric, with its interval if given."""
     reports = list(slices.values())
-    keys = [key for key in reports[0] if key != "meta"] if reports else []
+    keys = reports[0]._keys() if reports else []
     header = [name, "examples", *([] if intervals is None else ["units"]), *keys]
     body = []
     for value, report in slices.items():
@@ -359,7 +415,7 @@ def slices_table(
         if intervals is not None:
             row.append(str(intervals[value]["meta"]["units"]))
         for key in keys:
-            output = "f1" if "f1" in report[key] else "score"
+            output = main_output(report[key])
             score = report[key].get(output)
             if intervals is None:
                 row.append(_cell(score, digits))

@@ -51,6 +51,9 @@ deteval_granularity_penalty, cleval_area_precision_threshold, cleval_granularity
     {'score': 0.8666666666666667}
     """
 
+    #: Rows whose statistics are counted at once; None for what fits most metrics.
+    _rows_at_once: int | None = None
+
     def __init__(
         self,
         *,
@@ -72,7 +75,7 @@ deteval_granularity_penalty, cleval_area_precision_threshold, cleval_granularity
         end: str = "exclusive",
         keep_statistics: bool = False,
     ) -> None:
-        self.settings = Settings.of(
+        settings = Settings.of(
             metrics=metrics,
             profile=profile,
             average=average,
@@ -92,7 +95,11 @@ deteval_granularity_penalty, cleval_area_precision_threshold, cleval_granularity
                 "cleval_granularity_penalty": cleval_granularity_penalty,
             },
         )
-        self._metrics = [metric for _, metric in self.settings.metrics]
+        self._begin(settings, keep_statistics)
+
+    def _begin(self, settings: Settings, keep_statistics: object) -> None:
+        self.settings = settings
+        self._metrics = [metric for _, metric in settings.metrics]
         if not isinstance(keep_statistics, bool):
             raise TypeError(f"keep_statistics must be True or False, got {keep_statistics!r}")
         self._keep_statistics = keep_statistics
@@ -203,6 +210,9 @@ deteval_granularity_penalty, cleval_area_precision_threshold, cleval_granularity
             raise TypeError(f"state must be an int64 array, got {getattr(state, 'dtype', type(state).__name__)}")
         if state.shape != (size,):
             raise ValueError(f"state must have shape ({size},) for these settings, got {state.shape}")
+        self._add_state(state)
+
+    def _add_state(self, state: IntArray) -> None:
         counts = len(InvalidCounts._fields)
         self._totals.add_state(state[counts:])
         self._keeper.add_state()
@@ -232,6 +242,7 @@ deteval_granularity_penalty, cleval_area_precision_threshold, cleval_granularity
             soft_references=batch.soft_references,
             soft_predictions=batch.soft_predictions,
             text_length=batch.length,
+            rows_at_once=self._rows_at_once,
         ):
             rows = slice(begin, begin + line.rows)
             counted = [metric.count(line) for metric in self._metrics]
@@ -383,8 +394,7 @@ def evaluate(
     scores._keeper = Keeper(scores.settings, keep_statistics or include_per_example)
     scores._add(batch, None if groups is None else units_of(groups, rows))
     report = Report._of(scores.settings, scores._totals, scores._invalid, scores._keeper.kept(), include_per_example)
-    if not keep_statistics:
-        report._forget_rows()
+    report._keep(batch.references, batch.predictions, keep_statistics)
     return report
 
 

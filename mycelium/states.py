@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,22 +16,23 @@ from numpy.typing import NDArray
 
 from mycelium.batch import Batch
 from mycelium.line import Line, lines
-from mycelium.metrics import DEFAULT, REGISTRY
 from mycelium.reduce import LIMB_BITS, LIMBS
 from mycelium.scoring import Accumulator
-from mycelium.settings import LONG_NAMES
 from mycelium.spans import BoolArray, FloatArray, IntArray, InvalidCounts
+from mycelium.typed import TypedAccumulator
 
-__all__ = ["ARGUMENTS", "count", "count_groups", "grouping", "options_of", "settled"]
+__all__ = ["ARGUMENTS", "count", "count_groups", "grouping", "known_types", "settled"]
 
 #: What :meth:`mycelium.Accumulator.update` takes.
 ARGUMENTS = ("references", "predictions", "text", "sample_weight", "soft_references", "soft_predictions")
 
 _FIRST = len(InvalidCounts._fields)
-#: After the counts of invalid input, the number of examples and the mark of weights, all elements are limbs of sums.
+#: After the counts of invalid input, the number of examples and the mark of weights come the limbs of sums.
 _LIMBS_FROM = _FIRST + 2
-#: Messages begin with the argument that they are about.
-_ARGUMENT = re.compile(rf"^(?:{'|'.join(ARGUMENTS)})\b")
+#: The last elements of a typed state: spans of unknown types that were left out, of either side.
+_IGNORED = 2
+#: Messages begin with the argument that they are about, or with who reads it.
+_ARGUMENT = re.compile(rf"(?:^|(?<=reads types; ))(?:{'|'.join(ARGUMENTS)})\b")
 #: Sums of doubles that are whole stay exact below this bound.
 _EXACT = 2.0**53
 _SAFE = 1 << 62
@@ -115,13 +115,16 @@ def count_groups(
     """
     given = {name: columns.get(name) for name in ARGUMENTS}
     with _named(names or {}):
-        batch = scores._read(*given.values())
+        batch, ignored = known_types(scores, scores._read(*given.values()))
     states = np.zeros((len(sizes), len(scores.state_names)), dtype=np.int64)
+    sums_end = states.shape[1] - ignored.shape[1]
     if len(order):
         # Group after group, so that each block of rows meets few groups.
         arranged = _part(batch, order)
-        sums = _sums(scores, arranged, sizes)
-        states[:, _FIRST:] = _one_by_one(scores, arranged, sizes) if sums is None else sums
+        sums = _sums(scores, arranged, sizes, sums_end)
+        states[:, _FIRST:sums_end] = _one_by_one(scores, arranged, sizes, sums_end) if sums is None else sums
+        if ignored.any():
+            np.add.at(states[:, sums_end:], np.repeat(np.arange(len(sizes)), sizes), ignored[order])
     if any(batch.invalid):
         states[:, :_FIRST] = _invalid(scores, given, batch.invalid, order, sizes)
     return states
@@ -149,11 +152,35 @@ def grouping(keys: Iterable[Hashable]) -> tuple[list[Any], IntArray, IntArray]:
     return list(numbers), np.argsort(group, kind="stable"), np.bincount(group, minlength=len(numbers))
 
 
-def settled(states: IntArray) -> IntArray:
+def known_types(scores: Accumulator, batch: Batch) -> tuple[Batch, IntArray]:
+    """Return a batch without the spans whose types are ignored, and how many those are in each row.
+
+    Returns
+    -------
+    batch : Batch
+        The spans that are counted.
+    ignored : int64 array of shape (n, 2), or (n, 0)
+        Those left out of references and of predictions; no columns where types are not fixed.
+
+    Raises
+    ------
+    ValueError
+        When a type is unknown and not ignored.
+    """
+    if not isinstance(scores, TypedAccumulator):
+        return batch, np.zeros((len(batch.references), 0), dtype=np.int64)
+    known, _ = scores._known(batch)
+    lost = [batch.references.counts - known.references.counts, batch.predictions.counts - known.predictions.counts]
+    return known, np.stack(lost, axis=1)
+
+
+def settled(scores: Accumulator, states: IntArray) -> IntArray:
     """Return sums of states in the one form that :meth:`mycelium.Accumulator.state` gives.
 
     Parameters
     ----------
+    scores : Accumulator
+        The settings.
     states : int64 array of shape (g, s)
         Sums of up to 2**36 states each.
 
@@ -164,46 +191,9 @@ def settled(states: IntArray) -> IntArray:
     """
     out: IntArray = states.copy()
     np.minimum(out[:, _FIRST + 1], 1, out=out[:, _FIRST + 1])
-    limbs = out[:, _LIMBS_FROM:]
+    limbs = out[:, _LIMBS_FROM : out.shape[1] - (_IGNORED if isinstance(scores, TypedAccumulator) else 0)]
     _carry(limbs.reshape(len(out), limbs.shape[1] // (1 + LIMBS), 1 + LIMBS))  # a view, carried in place
     return out
-
-
-def options_of(scores: Accumulator) -> dict[str, Any]:
-    """Return the options that are not the default, in JSON's types: they make an accumulator with equal settings.
-
-    Raises
-    ------
-    ValueError
-        When a metric is not registered, so that its name says nothing elsewhere.
-
-    Examples
-    --------
-    >>> options_of(Accumulator(metrics=["iou", "span_coverage"], span_coverage_delta=2, profile="ragtruth"))
-    {'metrics': ['iou', 'span_coverage'], 'profile': 'ragtruth', 'span_coverage_delta': 2}
-    """
-    settings = scores.settings
-    strange = [key for key, metric in settings.metrics if REGISTRY.get(metric.name) != replace(metric, chosen={})]
-    if strange:
-        raise ValueError(
-            f"{', '.join(strange)}: not a registered metric, so that other processes do not know it;"
-            " see mycelium.metrics.register"
-        )
-    options: dict[str, Any] = {}
-    keys = [key for key, _ in settings.metrics]
-    if keys != list(DEFAULT):
-        options["metrics"] = keys
-    if settings.profile is not None:
-        options["profile"] = settings.profile
-    default = Accumulator(**options).settings
-    for name in ("average", "undefined", "tolerance", "invalid", "missing_rows", "offsets", "end"):
-        if getattr(settings, name) != getattr(default, name):
-            options[name] = getattr(settings, name)
-    for long_name, (name, parameter) in LONG_NAMES.items():
-        chosen = dict(settings.metrics)[name].chosen if name in keys else {}
-        if parameter in chosen:
-            options[long_name] = chosen[parameter]
-    return options
 
 
 def _part(batch: Batch, rows: Any) -> Batch:
@@ -212,33 +202,35 @@ def _part(batch: Batch, rows: Any) -> Batch:
     return Batch._make([*parts, InvalidCounts()])
 
 
-def _lines(batch: Batch) -> Iterator[Line]:
+def _lines(batch: Batch, rows_at_once: int | None) -> Iterator[Line]:
     return lines(
         batch.references,
         batch.predictions,
         soft_references=batch.soft_references,
         soft_predictions=batch.soft_predictions,
         text_length=batch.length,
+        rows_at_once=rows_at_once,
     )
 
 
-def _sums(scores: Accumulator, batch: Batch, sizes: IntArray) -> IntArray | None:
-    """Return the states (g, s) without the counts of invalid input; None where doubles cannot hold the sums."""
+def _sums(scores: Accumulator, batch: Batch, sizes: IntArray, end: int) -> IntArray | None:
+    """Return the sums in the states (g, s), which end there; None where doubles cannot hold them."""
     settings, metrics = scores.settings, scores._metrics
     group = np.repeat(np.arange(len(sizes)), sizes)
     weight = batch.weight
     terms = float(len(group))
     if weight is not None and weight.dtype == np.int64:
         terms *= max(float(weight.max()), 1.0)
-    limbs = np.zeros((len(sizes), len(scores.state_names[_LIMBS_FROM:]) // (1 + LIMBS), 1 + LIMBS), dtype=np.int64)
+    limbs = np.zeros((len(sizes), (end - _LIMBS_FROM) // (1 + LIMBS), 1 + LIMBS), dtype=np.int64)
     begin = 0
-    for line in _lines(batch):
+    for line in _lines(batch, scores._rows_at_once):
         rows = slice(begin, begin + line.rows)
         begin = rows.stop
         columns = [np.ones(line.rows)]
         for metric in metrics:
             counted = metric.count(line)
-            columns.extend((metric.value(counted, settings.undefined) if settings.average == "macro" else counted).T)
+            means = settings.average == "macro" and not metric.pooled
+            columns.extend((metric.value(counted, settings.undefined) if means else counted).T)
         first, last = int(group[rows.start]), int(group[rows.stop - 1]) + 1
         for j, column in enumerate(columns):
             of = None if weight is None else weight[rows]
@@ -272,14 +264,14 @@ def _add_up(
     return False
 
 
-def _one_by_one(scores: Accumulator, batch: Batch, sizes: IntArray) -> IntArray:
+def _one_by_one(scores: Accumulator, batch: Batch, sizes: IntArray, end: int) -> IntArray:
     """Return what :func:`_sums` does, for numbers of any size."""
     states = []
     cuts = np.concatenate([[0], np.cumsum(sizes)]).tolist()
     for rows in map(slice, cuts[:-1], cuts[1:]):
         scores.reset()
         scores._add(_part(batch, rows), None)
-        states.append(scores.state()[_FIRST:])
+        states.append(scores.state()[_FIRST:end])
     return np.stack(states)
 
 

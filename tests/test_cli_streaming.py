@@ -15,7 +15,7 @@ import pytest
 from samples import random_batch
 
 import mycelium
-from mycelium.cli import main, streaming
+from mycelium.cli import main, pieces, streaming
 from mycelium.formats.chunks import JsonlChunks, ParquetChunks, Repeats, open_chunks
 from mycelium.formats.files import read_table
 
@@ -80,10 +80,8 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.fixture
 def whole_reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files that were read as a whole."""
-    from mycelium.cli import score
-
     seen: list[str] = []
-    monkeypatch.setattr(score, "read_table", lambda source, **kw: seen.append(source) or read_table(source, **kw))
+    monkeypatch.setattr(pieces, "read_table", lambda source, **kw: seen.append(source) or read_table(source, **kw))
     return seen
 
 
@@ -349,7 +347,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     """Four times the rows: read as a whole they take four times the memory."""
     code = """
 import re, sys
-from mycelium.cli import main, streaming
+from mycelium.cli import main, pieces, streaming
 streaming.SMALL, streaming.ROWS = 0, 1000
 assert main(["score", *sys.argv[1:], "--by", "task"]) == 0
 print(re.search(r"VmHWM:\\s*(\\d+)", open("/proc/self/status").read())[1], file=sys.stderr)
@@ -387,7 +385,7 @@ def test_a_bar_on_a_terminal_and_nowhere_else(tmp_path: Path) -> None:
     code = """
 import sys
 from mycelium import progress
-from mycelium.cli import main, streaming
+from mycelium.cli import main, pieces, streaming
 progress.DELAY = 0.0
 streaming.SMALL, streaming.ROWS = 0, 10
 sys.exit(main(["score", *sys.argv[1:]]))

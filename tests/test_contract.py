@@ -22,14 +22,15 @@ from mycelium import Accumulator, metrics
 from mycelium.metrics import Metric
 
 AVERAGES = ("micro", "macro")
+OUTPUTS = (("precision", "recall", "f1"), ("score",), ("clean", "caught", "localised"))
 
 
 @dataclass
 class Sample:
-    """Rows for any metric: hard spans, soft spans and texts."""
+    """Rows for any metric: hard spans with types, soft spans and texts."""
 
-    references: list[list[list[int]]]
-    predictions: list[list[list[int]]]
+    references: list[list[list[Any]]]
+    predictions: list[list[list[Any]]]
     text: list[str]
     soft_references: list[list[dict[str, Any]]]
     soft_predictions: list[list[dict[str, Any]]]
@@ -44,7 +45,7 @@ class Sample:
         names = [
             "references",
             "predictions",
-            *(["text", "soft_references", "soft_predictions"] if metric.needs else []),
+            *(["text", "soft_references", "soft_predictions"] if "soft" in metric.needs else []),
         ]
         return {name: getattr(self, name) for name in names}
 
@@ -60,17 +61,17 @@ LENGTH = 60
 
 
 def random_sample(seed: int, rows: int) -> Sample:
-    rng = random.Random(seed)
+    rng, types = random.Random(seed), random.Random(seed)
 
-    def spans() -> list[list[int]]:
+    def spans() -> list[list[Any]]:
         row = []
         for _ in range(rng.choice([0, 0, 1, 1, 2, 3, 6])):
             start = rng.randrange(LENGTH - 1)
-            row.append([start, min(LENGTH, start + rng.randint(1, 17))])
+            row.append([start, min(LENGTH, start + rng.randint(1, 17)), types.choice("AB")])
         return row + row[: rng.choice([0, 0, 0, 1])]
 
-    def soft(row: list[list[int]]) -> list[dict[str, Any]]:
-        return [{"start": s, "end": e, "prob": rng.choice([0.1, 0.3, 1 / 3, 0.7, 1.0])} for s, e in row]
+    def soft(row: list[list[Any]]) -> list[dict[str, Any]]:
+        return [{"start": s, "end": e, "prob": rng.choice([0.1, 0.3, 1 / 3, 0.7, 1.0])} for s, e, _ in row]
 
     references = [spans() for _ in range(rows)]
     predictions = [
@@ -92,8 +93,8 @@ def disjoint_sample(seed: int, rows: int) -> Sample:
     references = []
     for _ in range(rows):
         starts = rng.sample(range(0, LENGTH, 10), rng.randint(1, 5))
-        references.append([[start, start + rng.randint(4, 8)] for start in starts])
-    soft = [[{"start": s, "end": e, "prob": (i + 1) / 10} for i, (s, e) in enumerate(row)] for row in references]
+        references.append([[start, start + rng.randint(4, 8), "AB"[start // 10 % 2]] for start in starts])
+    soft = [[{"start": s, "end": e, "prob": (i + 1) / 10} for i, (s, e, _) in enumerate(row)] for row in references]
     return Sample(references, [row[::-1] for row in references], ["." * LENGTH] * rows, soft, soft)
 
 
@@ -126,7 +127,7 @@ def check_statistics(metric: Metric) -> None:
     before = counted.copy()
     metric.value(counted)
     assert (counted == before).all()
-    assert tuple(metric.outputs) in (("precision", "recall", "f1"), ("score",))
+    assert tuple(metric.outputs) in OUTPUTS
     entry = SAMPLE.report(metric)[metric.key]
     assert list(entry) == list(metric.outputs)
 
@@ -211,7 +212,7 @@ def check_identity(metric: Metric) -> None:
         rows = report.pop("per_example")
         values = [*report.values(), *(x for row in rows for x in (row.values() if isinstance(row, dict) else [row]))]
         # A correlation is a quotient of roots.
-        assert all(abs(x - best) <= (1e-12 if metric.needs else 0.0) for x in values)
+        assert all(abs(x - best) <= (1e-12 if "soft" in metric.needs else 0.0) for x in values)
 
 
 def check_bounds(metric: Metric) -> None:
@@ -237,7 +238,7 @@ def plain(value: object) -> bool:
 def check_plain(metric: Metric) -> None:
     """Reports hold Python's own floats, ints and strings and can be written as strict JSON."""
     empty = Sample([[]], [[]], ["..."], [[]], [[]])
-    silent = Sample([[[0, 2]]], [[]], ["..."], [[{"start": 0, "end": 2, "prob": 0.9}]], [[]])
+    silent = Sample([[[0, 2, "A"]]], [[]], ["..."], [[{"start": 0, "end": 2, "prob": 0.9}]], [[]])
     for sample in (SAMPLE, empty, silent):
         for average in AVERAGES:
             report = sample.report(metric, average=average, include_per_example=True)
@@ -258,6 +259,13 @@ def check_undefined(metric: Metric) -> None:
 def check_parameters(metric: Metric) -> None:
     """Parameters outside their range, of another type, or unknown, are refused."""
     for parameter in metric.parameters:
+        if parameter.choices:
+            assert parameter.default in parameter.choices
+            for choice in parameter.choices:
+                assert metric.at(**{parameter.name: choice}).values[parameter.name] == choice
+            for wrong in ("no such choice", None, True, 1, ["union"]):
+                refused(metric, {parameter.name: wrong})
+            continue
         assert parameter.minimum <= parameter.default <= parameter.maximum
         if not parameter.integer:
             assert metric.at(**{parameter.name: parameter.minimum}).values[parameter.name] == parameter.minimum
@@ -304,6 +312,9 @@ GOOD = [
     metrics.get("deteval_1d").at(tolerance=1e-9, precision_threshold=0.0),
     metrics.get("cleval_1d").at(granularity_penalty_weight=0.1),
     metrics.get("cleval_1d").at(granularity_penalty_weight=3, area_precision_threshold=0.0),
+    metrics.get("partial").at(overlap_credit=0.3, min_overlap=0.5),
+    metrics.get("typed_partial").at(overlap_credit=1.0, min_overlap=0.2, overlap_base="union"),
+    metrics.get("muc_type").at(min_overlap=0.5, overlap_base="prediction"),
 ]
 
 
@@ -488,6 +499,15 @@ def test_names_of_columns() -> None:
         "span_coverage": ("contained", "predictions", "hit", "references"),
         "response": ("matched", "predictions", "references"),
         "soft_correlation": ("correlation", "rows"),
+        "strict": ("correct", "predictions", "references"),
+        "strict_typed": ("correct", "predictions", "references"),
+        "partial": ("correct", "partial", "predictions", "references"),
+        "typed_partial": ("correct", "partial", "predictions", "references"),
+        "valid_cases": ("kept_clean", "valid", "caught", "localised", "invalid"),
+        **dict.fromkeys(
+            ["muc_strict", "muc_exact", "muc_partial", "muc_type"],
+            ("correct", "incorrect", "partial", "missed", "spurious"),
+        ),
     }
 
 

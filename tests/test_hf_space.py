@@ -65,7 +65,7 @@ def test_the_card_prints_what_it_says(tmp_path: Path, monkeypatch: pytest.Monkey
     evaluate = host()
     monkeypatch.setattr(evaluate.config, "HF_METRICS_CACHE", tmp_path)
     found = BLOCK.findall(CARD)
-    assert [language for language, _ in found] == ["bash", "python", "text", "python", "text"]
+    assert [language for language, _ in found] == ["bash", *["python", "text"] * 3]
     names: dict[str, Any] = {}
     for (_, code), (_, expected) in zip(found[1::2], found[2::2], strict=True):
         out = io.StringIO()

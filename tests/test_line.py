@@ -8,7 +8,7 @@ import numpy as np
 import oracle
 import pytest
 
-from mycelium import intervals, metrics
+from mycelium import as_spans, intervals, metrics
 from mycelium import line as line_module
 from mycelium.line import Line, lines
 from mycelium.metrics import deteval
@@ -87,5 +87,27 @@ def test_union_merges_what_touches_and_keeps_rows_apart() -> None:
 def test_no_spans_at_all() -> None:
     nothing = SpanBatch(np.zeros(4, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
     for metric in metrics.available():
-        if "soft" not in metric.needs:
+        if "soft" not in metric.needs and metric.name != "valid_cases":
             assert not metric.statistics(nothing, nothing).any()
+
+
+def test_typed_spans_are_in_canonical_order_and_their_names_sorted() -> None:
+    rows: Any = [[], [[4, 9, "b"], [4, 9, "a"], [0, 2, "c"]]]
+    others: Any = [[[1, 3, "b"]], []]
+    (line,) = lines(as_spans(rows), as_spans(others))
+    references, predictions, names = line.typed
+    assert names == ("a", "b", "c")
+    assert references.type is not None
+    found = zip(references.start - line.stride, references.end - line.stride, references.type, strict=True)
+    assert [(int(s), int(e), names[t]) for s, e, t in found] == [(0, 2, "c"), (4, 9, "a"), (4, 9, "b")]
+    assert (predictions.start.tolist(), predictions.type.tolist() if predictions.type is not None else None) == (
+        [1],
+        [1],
+    )
+
+
+def test_a_span_without_a_type_is_named_by_its_row_in_the_whole_batch() -> None:
+    batch = as_spans([[[0, 4, "a"]], [[0, 4, "a"]], [[0, 4, "a"], [5, 6]]])
+    *_, last = lines(batch, batch, rows_at_once=1)
+    with pytest.raises(ValueError, match=r"references: 1 spans without a type; the first is row 2, span 1 \[5, 6\]"):
+        _ = last.typed

@@ -12,7 +12,8 @@ from samples import random_batch, take
 
 import mycelium
 from mycelium import metrics
-from mycelium.states import count, count_groups, options_of, settled
+from mycelium.accumulators import options_of
+from mycelium.states import count, count_groups, settled
 
 METRICS = [*metrics.DEFAULT, "response", "span_coverage(delta=2)", "cleval_1d(granularity_penalty_weight=0.3)"]
 
@@ -160,11 +161,11 @@ def test_sums_settle_into_the_form_of_a_state(weights: str) -> None:
     whole = count(scores, columns)
     raw = states.sum(axis=0, keepdims=True)
     assert not np.array_equal(raw[0], whole)  # limbs overflow into each other
-    assert np.array_equal(settled(raw)[0], whole)
-    assert np.array_equal(settled(states), before)
-    assert settled(states[:0]).shape == (0, len(whole))
+    assert np.array_equal(settled(scores, raw)[0], whole)
+    assert np.array_equal(settled(scores, states), before)
+    assert settled(scores, states[:0]).shape == (0, len(whole))
     with pytest.raises(ValueError, match="does not fit"):
-        settled(np.full((1, len(whole)), 2**62, dtype=np.int64))
+        settled(scores, np.full((1, len(whole)), 2**62, dtype=np.int64))
 
 
 @pytest.mark.parametrize(

@@ -165,7 +165,12 @@ def test_rows_without_characters() -> None:
 # -- against the slow ways
 
 
-VARIANTS = [*metrics.REGISTRY, "span_coverage(delta=2,min_pred_len=2)", "cleval_1d(granularity_penalty_weight=0.3)"]
+VARIANTS = [
+    *(name for name, metric in metrics.REGISTRY.items() if "labels" not in metric.needs),
+    "span_coverage(delta=2,min_pred_len=2)",
+    "cleval_1d(granularity_penalty_weight=0.3)",
+    "partial(min_overlap=0.5,overlap_base=union)",
+]
 
 
 @pytest.mark.parametrize("average", ["macro", "micro"])
@@ -446,6 +451,12 @@ def test_running_sums_are_exact(rows: list[list[float]], data: st.DataObject, wh
                 current = max(i for i, begin in enumerate(begins) if begin <= point)
                 total += Fraction(row[current]) * w
             assert found[point] == float(total / divisor)
+
+
+@pytest.mark.parametrize("key", [name for name, metric in metrics.REGISTRY.items() if "labels" in metric.needs])
+def test_metrics_of_types_are_refused(key: str) -> None:
+    with pytest.raises(ValueError, match=f"{key} reads types"):
+        best_threshold([[[0, 2, "A"]]], [[0.5, 0.5]], metric=key)
 
 
 def test_values_that_are_not_finite_are_refused() -> None:

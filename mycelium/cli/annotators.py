@@ -28,7 +28,7 @@ from mycelium.cli.arguments import check_metrics, share, whole
 from mycelium.cli.common import Command, DataError, complain, metric_list
 from mycelium.cli.compare import _short_names
 from mycelium.cli.pairing import _ids, column, find_name, pair, plain, some
-from mycelium.cli.pieces import SPANS, TEXT, OtherTexts, _aligned, _spans
+from mycelium.cli.pieces import SPANS, TEXT, OtherTexts, aligned, read_side
 from mycelium.formats.files import FORMATS as SUFFIXES
 from mycelium.formats.files import Table, read_table, write_text
 from mycelium.metrics import DEFAULT
@@ -54,7 +54,7 @@ class _Found(NamedTuple):
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     # What the shared reading of spans asks for and this command has no choice of.
-    parser.set_defaults(offsets="codepoint", end="exclusive", missing_rows="raise")
+    parser.set_defaults(offsets="codepoint", end="exclusive", missing_rows="raise", typed=False)
     parser.add_argument(
         "files", nargs="+", metavar="FILE", help="file with what each annotator marked, or a folder of such files"
     )
@@ -266,11 +266,11 @@ def _predictions(
             pairs = zip(pairing.predictions, theirs, strict=True)
             other = [row for row, text in pairs if isinstance(own[row], str) and own[row] != text]
             other_texts.add(predictions, name, other)
-    batch, counts = _spans(args, predictions, values, pairing.predictions, theirs, False)
+    batch, counts = read_side(args, predictions, values, pairing.predictions, theirs, False)
     done = [f"{count} {what}" for what, count in counts._asdict().items() if count]
     if done:
         complain(f"{predictions.path}: leniency: {', '.join(done)}")
-    return _aligned(batch, pairing.order)
+    return aligned(batch, pairing.order)
 
 
 def _language(table: Table) -> str | None:

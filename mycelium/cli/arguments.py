@@ -8,8 +8,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from mycelium.cli.common import complain, metric_list
-from mycelium.cli.pieces import SPANS, TEXT
+from mycelium.cli.pieces import PLAIN, SPANS, TEXT, TYPED
+from mycelium.metrics import partial
+from mycelium.metrics.by_type import ABSENT
 from mycelium.scoring import Accumulator
+from mycelium.typed.settings import UNKNOWN
+from mycelium.typed.types import TYPES, types_of
 
 __all__ = [
     "INPUT_FORMATS",
@@ -18,20 +22,28 @@ __all__ = [
     "add_rows",
     "add_scoring",
     "add_spans",
+    "add_typed",
     "check_metrics",
+    "check_typed",
     "condition",
     "profile",
     "share",
     "tolerance",
+    "type_list",
     "warnings_as_remarks",
     "whole",
 ]
+
+#: The lengths that the share of an overlap can be taken of.
+_BASES = next(parameter.choices for parameter in partial.parameters if parameter.name == "overlap_base")
 
 INPUT_FORMATS = ("jsonl", "json", "csv", "tsv", "parquet")
 
 
 def add_scoring(parser: argparse.ArgumentParser) -> None:
     """Add what is scored: profile, metrics, average, undefined, tolerance."""
+    # Of the commands that score, those that can score typed spans say so in add_typed.
+    parser.set_defaults(typed=False)
     scoring = parser.add_argument_group("scoring")
     scoring.add_argument(
         "--profile", type=profile, metavar="NAME", help="defaults of a benchmark: mu_shroom (macro), ragtruth (micro)"
@@ -119,6 +131,51 @@ def add_spans(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_typed(parser: argparse.ArgumentParser) -> None:
+    """Add typed spans: the types, what an overlap is worth, and what happens to other types."""
+    typed = parser.add_argument_group("typed spans")
+    typed.add_argument(
+        "--typed",
+        action="store_true",
+        help="every span has a type: score places, types and both; micro, and undefined 1, unless said otherwise",
+    )
+    typed.add_argument(
+        "--types",
+        type=type_list,
+        metavar="NAMES",
+        help=f"{', '.join(TYPES)}, or the types, separated by commas; default: all that the files hold",
+    )
+    typed.add_argument(
+        "--overlap-credit", type=tolerance, metavar="X", help="worth of a pair with other boundaries (default 0.5)"
+    )
+    typed.add_argument(
+        "--min-overlap",
+        type=tolerance,
+        metavar="X",
+        help="least share of its base that an overlap needs (default 0)",
+    )
+    typed.add_argument("--overlap-base", choices=_BASES, help="the length that the share is of (default: reference)")
+    typed.add_argument(
+        "--unknown-types", choices=UNKNOWN, help="spans whose type is not in --types: refuse (default), or leave out"
+    )
+    typed.add_argument(
+        "--absent-types", choices=ABSENT, help="types that neither side has: not in the mean (default), or 0 there"
+    )
+
+
+def check_typed(args: argparse.Namespace) -> None:
+    """Refuse options of typed spans without --typed, and with it those that cannot go along."""
+    names = (*PLAIN, "soft") if args.typed else TYPED
+    given = next((name for name in names if getattr(args, name) not in (None, args.parser.get_default(name))), None)
+    if given is not None:
+        option = f"--{given.replace('_', '-')}"
+        args.parser.error(
+            f"{option} has no meaning with --typed, whose measures are fixed"
+            if args.typed
+            else f"{option} speaks of typed spans: it needs --typed"
+        )
+
+
 def add_resampling(parser: argparse.ArgumentParser, resamples: int = 10_000) -> argparse._ArgumentGroup:
     """Add groups, level, resamples, seed and the kind of interval; return the group of arguments."""
     sure = parser.add_argument_group("how sure")
@@ -154,7 +211,7 @@ def profile(text: str) -> str | None:
 
 
 def tolerance(text: str) -> float:
-    """Read a number from 0 to 1."""
+    """Read a number from 0 to 1, both included."""
     value = _number(text)
     if not 0 <= value <= 1:
         raise argparse.ArgumentTypeError(f"must be a number from 0 to 1, got {text!r}")
@@ -162,7 +219,7 @@ def tolerance(text: str) -> float:
 
 
 def share(text: str) -> float:
-    """Read a number between 0 and 1."""
+    """Read a number between 0 and 1, neither included."""
     value = _number(text)
     if not 0 < value < 1:
         raise argparse.ArgumentTypeError(f"must be a number between 0 and 1, got {text!r}")
@@ -182,6 +239,14 @@ def whole(least: int) -> Callable[[str], int]:
         return value
 
     return read
+
+
+def type_list(text: str) -> list[str]:
+    """Read a list of types: by its name, or the types, separated by commas."""
+    try:
+        return list(types_of(text if text in TYPES else [name.strip() for name in text.split(",")]))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def condition(text: str) -> tuple[str, str]:

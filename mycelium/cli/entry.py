@@ -8,7 +8,20 @@ import sys
 from collections.abc import Sequence
 
 from mycelium._version import __version__
-from mycelium.cli import compare, demo, leaderboard, listing, mu_shroom, register, score, view
+from mycelium.cli import (
+    annotators,
+    compare,
+    demo,
+    detector,
+    errors,
+    gate,
+    leaderboard,
+    listing,
+    mu_shroom,
+    register,
+    score,
+    view,
+)
 from mycelium.cli.common import DataError, Formatter, add_command, complain, join_metrics
 from mycelium.protocols import SubmissionError
 
@@ -38,7 +51,21 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"mycelium {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
-    for module in (score, compare, view, mu_shroom, leaderboard, demo, listing, register):
+    modules = (
+        score,
+        compare,
+        errors,
+        annotators,
+        detector,
+        gate,
+        view,
+        mu_shroom,
+        leaderboard,
+        demo,
+        listing,
+        register,
+    )
+    for module in modules:
         for command in module.COMMANDS:
             add_command(commands, command)
     return parser
@@ -55,8 +82,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 fine, 1 the data cannot be used, 141 the reader of the output went away. Wrong usage and ``--help`` leave by
-        SystemExit, as argparse does.
+        0 fine, 1 the data cannot be used, 3 a gate or a check of a report does not pass, 141 the reader of the output
+        went away. Wrong usage and ``--help`` leave by SystemExit, as argparse does.
     """
     _speak_utf8()
     try:

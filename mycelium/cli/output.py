@@ -8,8 +8,10 @@ from typing import Any
 
 from mycelium.cli.common import DataError
 from mycelium.confidence import Intervals
+from mycelium.metrics.names import outputs_in_order
 from mycelium.report import Report, slices_table
 from mycelium.tables import render
+from mycelium.typed import TypedReport
 
 __all__ = ["FORMATS", "layout", "per_example_lines", "slice_names"]
 
@@ -45,6 +47,8 @@ def layout(
         return _csv(report, slices, intervals, of_slices)
     style = "markdown" if format == "markdown" else "text"
     parts = [report.to_table(style) if intervals is None else intervals.to_table(style)]
+    if isinstance(report, TypedReport):
+        parts += ["confusion of types", report.confusion_table(style)]
     for name, reports in slices.items():
         table = slices_table(reports, name=name, format=style, intervals=of_slices.get(name))
         parts += [f"F1 or score by {name}", table]
@@ -53,7 +57,7 @@ def layout(
 
 def per_example_lines(report: Report, ids: Sequence[Any] | None, slices: Mapping[str, Sequence[str]]) -> str:
     """Return one JSON object a line: id, slices, and the scores of each metric."""
-    keys = [key for key in report if key != "meta"]
+    keys = [key for key, scores in report.items() if _has_rows(scores)]
     lines = []
     for i in range(report["meta"]["examples"]):
         record: dict[str, Any] = {"id": i if ids is None else ids[i]}
@@ -81,8 +85,22 @@ def slice_names(values: Sequence[Any], name: str, path: str) -> list[str]:
     return names
 
 
+def _has_rows(scores: Mapping[str, Any]) -> bool:
+    # A type may have the name, and is a dict then.
+    return isinstance(scores.get("per_example"), list)
+
+
 def _without_rows(report: Report) -> dict[str, Any]:
-    return {key: {k: v for k, v in values.items() if k != "per_example"} for key, values in report.items()}
+    return {
+        key: {name: value for name, value in scores.items() if not (name == "per_example" and _has_rows(scores))}
+        for key, scores in report.items()
+    }
+
+
+def _scores(report: Report) -> Mapping[str, Mapping[str, Any]]:
+    if isinstance(report, TypedReport):
+        return report._flat()
+    return {key: scores for key, scores in report.items() if key != "meta"}
 
 
 def _csv(
@@ -91,26 +109,29 @@ def _csv(
     intervals: Intervals | None,
     slice_intervals: Mapping[str, Mapping[str, Intervals]],
 ) -> str:
+    # The first columns are always there.
+    shown = outputs_in_order([_OUTPUTS, *_scores(report).values()])
     outputs: list[str] = []
-    for output in _OUTPUTS:
+    for output in shown:
         outputs += [output] if intervals is None else [output, f"{output}_low", f"{output}_high"]
     units = [] if intervals is None else ["units"]
     header = ["by", "value", "examples", *units, "average", "metric", *outputs, "signature"]
-    rows = list(_csv_rows("", "", report, intervals))
+    rows = list(_csv_rows("", "", report, intervals, shown))
     for name, parts in slices.items():
         for value, part in parts.items():
-            rows += _csv_rows(name, value, part, slice_intervals[name][value] if intervals is not None else None)
+            of_slice = slice_intervals[name][value] if intervals is not None else None
+            rows += _csv_rows(name, value, part, of_slice, shown)
     return render(header, rows, format="csv") + "\n"
 
 
-def _csv_rows(name: str, value: str, report: Report, intervals: Intervals | None) -> list[list[str]]:
+def _csv_rows(
+    name: str, value: str, report: Report, intervals: Intervals | None, shown: Sequence[str]
+) -> list[list[str]]:
     meta = report["meta"]
     rows = []
-    for key, scores in report.items():
-        if key == "meta":
-            continue
+    for key, scores in _scores(report).items():
         cells: list[str] = []
-        for output in _OUTPUTS:
+        for output in shown:
             numbers = [scores.get(output)]
             if intervals is not None:
                 numbers += intervals[key].get(output, [None, None])

@@ -7,18 +7,44 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from mycelium.accumulators import accumulator
 from mycelium.cli.common import DataError, complain
 from mycelium.cli.output import slice_names
-from mycelium.cli.pairing import Pairing, column, find_name, listed, pick, plain, some, with_lines
+from mycelium.cli.pairing import Pairing, column, find_name, listed, pair, pick, plain, some, with_lines
 from mycelium.confidence import Intervals
 from mycelium.formats import read_spans
-from mycelium.formats.files import Table
+from mycelium.formats.files import Table, read_table
+from mycelium.line import check_labels
+from mycelium.metrics.by_type import check_types
 from mycelium.report import Report
-from mycelium.scoring import Accumulator
 from mycelium.spans import InvalidCounts, SpanBatch
 from mycelium.states import count_groups, grouping
+from mycelium.typed.types import types_in
 
-__all__ = ["SOFT", "SPANS", "TEXT", "OtherTexts", "Piece", "Scored", "Sums", "options", "read_piece", "span_columns"]
+__all__ = [
+    "PLAIN",
+    "SOFT",
+    "SPANS",
+    "TEXT",
+    "TYPED",
+    "OtherTexts",
+    "Piece",
+    "Scored",
+    "Sums",
+    "Together",
+    "aligned",
+    "complain_of_leniency",
+    "options",
+    "read_piece",
+    "read_side",
+    "read_whole",
+    "span_columns",
+    "with_types",
+]
+
+#: Options of scoring besides the average, with --typed and without.
+TYPED = ("types", "overlap_credit", "min_overlap", "overlap_base", "unknown_types", "absent_types")
+PLAIN = ("profile", "metrics", "tolerance")
 
 SPANS = ("spans", "hard_labels", "labels", "hallucination_labels")
 TEXT = ("text", "model_output_text", "response", "output")
@@ -62,6 +88,15 @@ class Scored(NamedTuple):
     slice_intervals: dict[str, dict[Any, Intervals]] | None = None
 
 
+class Together(NamedTuple):
+    """Two files read as a whole."""
+
+    references: Table
+    predictions: Table
+    pairing: Pairing
+    piece: Piece
+
+
 class OtherTexts:
     """Rows of the predictions whose text is not that of the reference: one remark on all of them."""
 
@@ -83,19 +118,28 @@ class OtherTexts:
 
 
 def options(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the options of an accumulator."""
+    """Return the options of an accumulator, of typed spans with --typed."""
+    scoring: dict[str, Any] = {name: getattr(args, name) for name in ("average", *(TYPED if args.typed else PLAIN))}
+    scoring["undefined"] = None if args.undefined is None else float(args.undefined)
+    if args.typed:
+        # Where nothing is said, these have defaults of their own.
+        scoring = {name: value for name, value in scoring.items() if value is not None}
     return {
-        "profile": args.profile,
-        "metrics": args.metrics,
-        "average": args.average,
-        "undefined": None if args.undefined is None else float(args.undefined),
-        "tolerance": args.tolerance,
+        **scoring,
         # Pieces hold spans that are read and checked by now; passed on, the rules stand in the signature.
         "invalid": args.invalid,
         "missing_rows": "empty" if "empty" in (args.missing, args.missing_rows) else "raise",
         "offsets": args.offsets,
         "end": args.end,
     }
+
+
+def with_types(args: argparse.Namespace, piece: Piece) -> argparse.Namespace:
+    """Return the arguments with the types, which are all those of the data unless they are given."""
+    if not args.typed or args.types is not None:
+        return args
+    types = list(types_in(piece.columns["references"], piece.columns["predictions"]))
+    return argparse.Namespace(**{**vars(args), "types": types})
 
 
 def span_columns(args: argparse.Namespace) -> list[tuple[str, str | None, str | None, tuple[str, ...], str, str]]:
@@ -129,14 +173,49 @@ def read_piece(
     for prefix, name, pred_name, candidates, kind, option in span_columns(args):
         ours = column(references, name, candidates, kind, option)
         theirs = column(predictions, pred_name, candidates, kind, option)
-        batch, found = _spans(args, references, ours, pairing.references, texts[0], bool(prefix))
+        batch, found = read_side(args, references, ours, pairing.references, texts[0], bool(prefix))
         columns[f"{prefix}references"] = batch
         counts = counts.plus(found)
-        batch, found = _spans(args, predictions, theirs, pairing.predictions, texts[1], bool(prefix))
-        columns[f"{prefix}predictions"] = _aligned(batch, pairing.order)
+        batch, found = read_side(args, predictions, theirs, pairing.predictions, texts[1], bool(prefix))
+        columns[f"{prefix}predictions"] = aligned(batch, pairing.order)
         counts = counts.plus(found)
     groups = None if args.groups is None else _groups(args.groups, references, predictions, pairing)
     return Piece(columns, counts, slices, values, groups)
+
+
+def read_whole(args: argparse.Namespace) -> Together:
+    """Read both files and pair their rows.
+
+    Raises
+    ------
+    DataError
+        When they cannot be read, paired or scored.
+    """
+    references, predictions = (
+        read_table(source, format=args.input_format if source == "-" else None)
+        for source in (args.references, args.predictions)
+    )
+    pairing = pair(
+        references,
+        predictions,
+        id_name=args.id,
+        pred_id_name=args.pred_id,
+        where=args.where,
+        missing=args.missing,
+    )
+    other_texts = OtherTexts()
+    try:
+        piece = read_piece(args, references, predictions, pairing, other_texts)
+    finally:
+        other_texts.complain()
+    return Together(references, predictions, pairing, piece)
+
+
+def complain_of_leniency(counts: InvalidCounts) -> None:
+    """Say what leniency did, if it did anything."""
+    if any(counts):
+        done = [f"{count} {what}" for what, count in counts._asdict().items() if count]
+        complain(f"leniency: {', '.join(done)} (references and predictions together)")
 
 
 def _texts(
@@ -161,7 +240,7 @@ def _texts(
     return texts, theirs
 
 
-def _spans(
+def read_side(
     args: argparse.Namespace, table: Table, values: Sequence[Any], rows: list[int], texts: list[str] | None, soft: bool
 ) -> tuple[SpanBatch, InvalidCounts]:
     try:
@@ -174,6 +253,8 @@ def _spans(
             offsets=args.offsets,
             end=args.end,
         )
+        if not soft:
+            _check_types(args, batch, table.path)
     except (TypeError, ValueError) as error:
         raise DataError(with_lines(str(error), table, rows)) from None
     if soft and len(batch.start):
@@ -186,7 +267,14 @@ def _spans(
     return batch, counts
 
 
-def _aligned(batch: SpanBatch, order: list[int]) -> SpanBatch:
+def _check_types(args: argparse.Namespace, batch: SpanBatch, name: str) -> None:
+    if args.typed or any("labels" in metric.needs for metric in args.metrics or ()):
+        check_labels(batch, name)
+    if args.typed and args.types is not None and args.unknown_types != "ignore":
+        check_types(batch, name, args.types)
+
+
+def aligned(batch: SpanBatch, order: list[int]) -> SpanBatch:
     """Return the predictions in the order of the references, an empty row where there is none."""
     last = len(batch)
     offsets = batch.offsets.take([*range(last + 1), last])
@@ -231,7 +319,7 @@ class Sums:
     """The sums of pieces, of each slice for itself."""
 
     def __init__(self, args: argparse.Namespace) -> None:
-        self._scores = Accumulator(**options(args))
+        self._scores = accumulator(typed=args.typed, **options(args))
         self._by: list[str] = list(dict.fromkeys(args.by))
         self._values: dict[str, dict[str, Any]] = {name: {} for name in self._by}
         self._states: dict[tuple[str, ...], Any] = {}

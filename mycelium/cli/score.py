@@ -11,16 +11,19 @@ from mycelium.cli.arguments import (
     add_rows,
     add_scoring,
     add_spans,
+    add_typed,
     check_metrics,
+    check_typed,
     warnings_as_remarks,
 )
 from mycelium.cli.common import Command, complain
 from mycelium.cli.output import FORMATS, layout, per_example_lines
-from mycelium.cli.pairing import pair
-from mycelium.cli.pieces import OtherTexts, Scored, Sums, options, read_piece
+from mycelium.cli.pieces import Scored, Sums, complain_of_leniency, options, read_whole, with_types
 from mycelium.cli.streaming import score_in_step
-from mycelium.formats.files import read_table, write_text
+from mycelium.formats.files import write_text
+from mycelium.report import Report
 from mycelium.scoring import evaluate
+from mycelium.typed import evaluate_typed
 
 __all__ = ["COMMANDS"]
 
@@ -39,6 +42,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("predictions", metavar="PREDICTIONS", help="file with the detector's spans; '-' is stdin")
 
     add_scoring(parser)
+    add_typed(parser)
     add_columns(parser, "PREDICTIONS")
     add_rows(parser).add_argument(
         "--by", action="append", default=[], metavar="COLUMN", help="score each value of a column too; can be repeated"
@@ -62,6 +66,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.input_format and "-" not in (args.references, args.predictions):
         args.parser.error("--input-format speaks of standard input; files are known by their suffix")
     check_metrics(args)
+    check_typed(args)
     if not args.ci:
         given = [name for name in _OF_INTERVALS if getattr(args, name) is not None]
         if given:
@@ -72,9 +77,11 @@ def _run(args: argparse.Namespace) -> int:
         found = _score_whole(args)
     for note in found.notes:
         complain(note)
-    if any(found.report.invalid):
-        done = [f"{count} {what}" for what, count in found.report.invalid._asdict().items() if count]
-        complain(f"leniency: {', '.join(done)} (references and predictions together)")
+    complain_of_leniency(found.report.invalid)
+    ignored = found.report["meta"].get("ignored", {})
+    if any(ignored.values()):
+        spans = " and ".join(f"{count} {side}" for side, count in ignored.items() if count)
+        complain(f"unknown types: {spans} left out")
     text = layout(found.report, found.parts, args.format, found.intervals, found.slice_intervals)
     if args.per_example is not None:
         write_text(args.per_example, per_example_lines(found.report, found.ids, found.slices or {}))
@@ -84,28 +91,13 @@ def _run(args: argparse.Namespace) -> int:
 
 def _score_whole(args: argparse.Namespace) -> Scored:
     """Read both files and score them."""
-    references, predictions = (
-        read_table(source, format=args.input_format if source == "-" else None)
-        for source in (args.references, args.predictions)
-    )
-    pairing = pair(
-        references,
-        predictions,
-        id_name=args.id,
-        pred_id_name=args.pred_id,
-        where=args.where,
-        missing=args.missing,
-    )
-    other_texts = OtherTexts()
-    try:
-        piece = read_piece(args, references, predictions, pairing, other_texts)
-    finally:
-        other_texts.complain()
+    _, _, pairing, piece = read_whole(args)
+    args = with_types(args, piece)
+    sums = Sums(args)
     if args.per_example is None and not args.ci:
-        sums = Sums(args)
         sums.add(piece)
         return Scored(sums.report(), sums.parts(), pairing.notes)
-    report = evaluate(
+    report: Report = (evaluate_typed if args.typed else evaluate)(
         **piece.columns,
         groups=piece.groups,
         keep_statistics=True,
@@ -113,8 +105,10 @@ def _score_whole(args: argparse.Namespace) -> Scored:
         **options(args),
     )
     report.invalid = piece.counts
-    parts = {name: report.by(values, name=name) for name, values in piece.slices.items()}
-    found = Scored(report, parts, pairing.notes, pairing.ids, piece.slices)
+    if piece.slices:
+        # Unlike slices of the report, these know what was left out of each.
+        sums.add(piece)
+    found = Scored(report, sums.parts(), pairing.notes, pairing.ids, piece.slices)
     if not args.ci:
         return found
     given = {name: getattr(args, name) for name in _OF_INTERVALS}
@@ -141,7 +135,8 @@ REFERENCES and PREDICTIONS are JSONL (.jsonl, .ndjson), JSON, CSV or TSV (span
 cells hold JSON), Parquet (needs pyarrow), or a RAGTruth folder with
 response.jsonl and source_info.jsonl. One of them can be '-', standard input.
 A row's spans are a list of [start, end], [start, end, label] or objects with
-start and end. Offsets are half-open and count Python characters.
+start and end (and label, type or label_type). Offsets are half-open and count
+Python characters.
 
 Large JSONL and Parquet files whose rows stand in the same order are read side
 by side, in constant memory; others, and for --per-example and --ci, as a whole.""",
@@ -153,6 +148,7 @@ examples:
   mycelium score gold.jsonl pred.jsonl --metrics "iou, span_coverage(delta=2)"
   mycelium score gold.csv pred.csv --id row --spans marked --format json
   mycelium score gold.jsonl pred.jsonl --ci --groups source_id
+  mycelium score gold.jsonl pred.jsonl --typed --types causal --by model
   detector answers.jsonl | mycelium score gold.jsonl - --per-example rows.jsonl
 
 exit status: 0 fine; 1 the data cannot be used; 2 wrong usage

@@ -47,6 +47,9 @@ def score_in_step(args: argparse.Namespace) -> Scored | None:
             files.append(stack.enter_context(file))
         if files[0].size + files[1].size < SMALL:
             return None
+        if args.typed and args.types is None:
+            complain("--types is not given, so all types must be known first: the files are read as a whole")
+            return None
         run = _Run(args, *files)
         try:
             return run.scored()

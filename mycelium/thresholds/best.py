@@ -124,6 +124,8 @@ def best_threshold(
     ([0.1, 0.2, 0.5, 0.6, 0.9, inf], [0.542, 0.667, 1.0, 0.5, 0.167, 0.0])
     """
     chosen, output = choose(metric, output)
+    if "labels" in chosen.needs:
+        raise ValueError(f"{chosen.key} reads types, and characters above a threshold make spans without a type")
     check_average(average)
     if undefined is not None and (isinstance(undefined, bool) or undefined not in (0.0, 1.0)):
         raise ValueError(f"undefined must be None, 0.0 or 1.0, got {undefined!r}")
@@ -142,7 +144,7 @@ def best_threshold(
     states = States(cut, reached, len(grid))
     blocks = _count(states, batch, values, offsets, chosen, min_length, merge_gap)
     column = chosen.outputs.index(output)
-    macro = average == "macro"
+    macro = average == "macro" and not chosen.pooled
     if macro:
         blocks = (chosen.value(part, undefined)[:, column, np.newaxis] for part in blocks)
     worth = np.concatenate(list(blocks))

@@ -98,7 +98,7 @@ class Comparison(dict[str, Any]):
         column = chosen.outputs.index(output)
         value = self._value(chosen)
         sums = [self._sums[name][metric] for name in (a, b)]
-        if self["meta"]["average"] == "macro" and self._weights is None:
+        if self["meta"]["average"] == "macro" and not chosen.pooled and self._weights is None:
             first, second = (value(part)[:, column] for part in sums)
             return np.asarray(first - second)
         if self._weights is not None:
