@@ -94,6 +94,6 @@ def check_scores(batch: SpanBatch, name: str) -> None:
         row = int(batch.row[j])
         shown = "none" if np.isnan(score[j]) else f"{score[j]}"
         raise ValueError(
-            f"{name}: {len(wrong)} spans without a probability between 0 and 1; the first is row {row},"
-            f" span {j - int(batch.offsets[row])} [{batch.start[j]}, {batch.end[j]}]: {shown}"
+            f"{name}: {len(wrong)} span{'s' * (len(wrong) != 1)} without a probability between 0 and 1; the first is"
+            f" row {row}, span {j - int(batch.offsets[row])} [{batch.start[j]}, {batch.end[j]}]: {shown}"
         )

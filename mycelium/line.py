@@ -321,7 +321,7 @@ def check_labels(batch: SpanBatch, name: str, first_row: int = 0) -> None:
     j = int(without.argmax())
     row = int(batch.row[j])
     raise ValueError(
-        f"{name}: {int(without.sum())} spans without a type; the first is row {first_row + row},"
+        f"{name}: {(n := int(without.sum()))} span{'s' * (n != 1)} without a type; the first is row {first_row + row},"
         f" span {j - int(batch.offsets[row])} [{batch.start[j]}, {batch.end[j]}]: give spans as [start, end, type],"
         " or with a 'label'"
     )

@@ -109,5 +109,5 @@ def test_typed_spans_are_in_canonical_order_and_their_names_sorted() -> None:
 def test_a_span_without_a_type_is_named_by_its_row_in_the_whole_batch() -> None:
     batch = as_spans([[[0, 4, "a"]], [[0, 4, "a"]], [[0, 4, "a"], [5, 6]]])
     *_, last = lines(batch, batch, rows_at_once=1)
-    with pytest.raises(ValueError, match=r"references: 1 spans without a type; the first is row 2, span 1 \[5, 6\]"):
+    with pytest.raises(ValueError, match=r"references: 1 span without a type; the first is row 2, span 1 \[5, 6\]"):
         _ = last.typed

@@ -272,12 +272,12 @@ def test_faults_name_file_and_line(tmp_path: Path, run: Any, monkeypatch: pytest
     gold = write_jsonl(tmp_path / "gold.jsonl", [{"spans": [[0, 4, "A"]]}, {"spans": []}, {"spans": [[2, 3, "A"]]}])
     bare = write_jsonl(tmp_path / "bare.jsonl", [{"spans": []}, {"spans": [[0, 1, "A"], [2, 3]]}, {"spans": []}])
     run(gold, bare, "--typed", "--types", "A", status=1)
-    assert f"{bare}: 1 spans without a type; the first is line 2, span 1 [2, 3]" in run.err
+    assert f"{bare}: 1 span without a type; the first is line 2, span 1 [2, 3]" in run.err
     run(gold, bare, "--metrics", "iou,typed_partial", status=1)
-    assert f"{bare}: 1 spans without a type; the first is line 2" in run.err
+    assert f"{bare}: 1 span without a type; the first is line 2" in run.err
     strange = write_jsonl(tmp_path / "strange.jsonl", [{"spans": []}, {"spans": []}, {"spans": [[2, 3, "X"]]}])
     run(gold, strange, "--typed", "--types", "A,B", status=1)
-    assert f"{strange}: 1 spans with unknown types ('X'); the first is line 3, span 0 [2, 3] of type 'X'" in run.err
+    assert f"{strange}: 1 span with unknown types ('X'); the first is line 3, span 0 [2, 3] of type 'X'" in run.err
     run(gold, bare, "--metrics", "iou,partial")
 
 

@@ -185,9 +185,9 @@ def test_texts_bound_the_spans(load: Any) -> None:
 def test_rows_are_checked_when_they_are_added(load: Any) -> None:
     metric = load(types=TYPES)
     metric.add_batch(predictions=PREDICTIONS[:5], references=REFERENCES[:5])
-    with pytest.raises(ValueError, match=r"reads types; predictions: 1 spans without a type; the first is row 0"):
+    with pytest.raises(ValueError, match=r"reads types; predictions: 1 span without a type; the first is row 0"):
         metric.add_batch(predictions=[[[0, 4]]], references=[[]])
-    with pytest.raises(ValueError, match=r"references: 1 spans with unknown types \('X'\).*row 1, .*5 were added"):
+    with pytest.raises(ValueError, match=r"references: 1 span with unknown types \('X'\).*row 1, .*5 were added"):
         metric.add_batch(predictions=[[], []], references=[[], [[0, 4, "X"]]])
     metric.add_batch(predictions=PREDICTIONS[5:], references=REFERENCES[5:])
     assert metric.compute() == whole(types=TYPES)

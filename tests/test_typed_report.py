@@ -261,7 +261,7 @@ def test_metrics_for_a_list_of_types() -> None:
     typed = evaluate_typed(references=references, predictions=predictions, overlap_credit=1.0)
     assert report["macro"] == {o: typed["macro"][o] for o in PRF}
     assert report["by_type.B"] == {o: typed["by_type"]["B"][o] for o in PRF}
-    with pytest.raises(ValueError, match=r"references: 1 spans with unknown types \('C'\).*row 1, span 0 \[0, 4\]"):
+    with pytest.raises(ValueError, match=r"references: 1 span with unknown types \('C'\).*row 1, span 0 \[0, 4\]"):
         macro_types(rules).statistics([[], [[0, 4, "C"]]], [[], []])
     with pytest.raises(ValueError, match="absent_types"):
         macro_types(rules, absent="no")
@@ -394,9 +394,9 @@ def test_spans_without_a_type() -> None:
     message = r"references: 2 spans without a type; the first is row 1, span 1 \[3, 4\]"
     with pytest.raises(ValueError, match=message):
         evaluate_typed(references=[[], [[0, 2, "A"], [3, 4, None], {"start": 5, "end": 6}]], predictions=[[], []])
-    with pytest.raises(ValueError, match=r"predictions: 1 spans without a type; the first is row 0, span 0 \[0, 4\]"):
+    with pytest.raises(ValueError, match=r"predictions: 1 span without a type; the first is row 0, span 0 \[0, 4\]"):
         evaluate_typed(references=[[0, 4, "A"]], predictions=[[0, 4]])
-    with pytest.raises(ValueError, match=r"strict_typed reads types; references: 1 spans"):
+    with pytest.raises(ValueError, match=r"strict_typed reads types; references: 1 span "):
         mycelium.evaluate(references=[[0, 4]], predictions=[], metrics=["strict_typed"])
     with pytest.raises(ValueError, match=r"row 20001, span 0"):
         metrics.typed_partial.statistics([[]] * 20_001 + [[[0, 4]]], [[]] * 20_002)

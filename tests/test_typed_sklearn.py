@@ -147,7 +147,7 @@ def test_undefined_values_of_the_scorer() -> None:
 
 
 def test_unknown_types_in_a_fold() -> None:
-    with pytest.raises(ValueError, match=r"y_true: \d+ spans with unknown types \('none of it'\)"):
+    with pytest.raises(ValueError, match=r"y_true: \d+ spans? with unknown types \('none of it'\)"):
         TypedReportScorer(TYPES[:2])(Told(), X, Y_TRUE)
     lenient = TypedReportScorer(TYPES[:2], unknown_types="ignore")(Told(), X, Y_TRUE)
     kept = evaluate_typed(references=Y_TRUE, predictions=Y_PRED, types=TYPES[:2], unknown_types="ignore")

@@ -70,9 +70,9 @@ def test_tensors_hold_no_types(span_metric: Any) -> None:
 
     spans = [torch.tensor([[0, 4]])]
     for metric in (span_metric(types=["A"]), span_metric(metrics=["typed_partial"])):
-        with pytest.raises(ValueError, match=r"target: 1 spans without a type; the first is row 0, span 0 \[0, 4\]"):
+        with pytest.raises(ValueError, match=r"target: 1 span without a type; the first is row 0, span 0 \[0, 4\]"):
             metric.update(preds=spans, target=spans)
-    with pytest.raises(ValueError, match=r"target: 1 spans with unknown types \('B'\)"):
+    with pytest.raises(ValueError, match=r"target: 1 span with unknown types \('B'\)"):
         span_metric(types=["A"]).update(preds=[[]], target=[[[0, 4, "B"]]])
 
 

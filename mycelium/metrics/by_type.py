@@ -131,7 +131,8 @@ def check_types(batch: SpanBatch, name: str, types: Iterable[str], first_row: in
     row = int(batch.row[j])
     among = sorted(set(batch.label[strange].tolist()))
     raise ValueError(
-        f"{name}: {int(strange.sum())} spans with unknown types ({_listed(among)}); the first is row {first_row + row},"
+        f"{name}: {(n := int(strange.sum()))} span{'s' * (n != 1)} with unknown types ({_listed(among)}); the first is"
+        f" row {first_row + row},"
         f" span {j - int(batch.offsets[row])} [{batch.start[j]}, {batch.end[j]}] of type {batch.label[j]!r}; the types"
         f" are {_listed(types)}"
     )
