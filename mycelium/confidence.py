@@ -217,7 +217,7 @@ def intervals(
         The signature of the scores.
     """
     rng = as_generator(resampling.seed)
-    totals = replicate(draw(rng, units.size, resampling.n_resamples), sums, resampling.n_resamples)
+    totals = replicate(draw(rng, units.size, resampling.n_resamples, reuse=True), sums, resampling.n_resamples)
     weighed = totals[:, -1] > 0
     discarded = resampling.n_resamples - int(weighed.sum())
     if discarded == resampling.n_resamples:

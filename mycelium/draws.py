@@ -39,6 +39,8 @@ __all__ = [
 
 #: Counts of a block of draws. Fewer would make many small products, whose threads wait for each other.
 CELLS = 1 << 19
+#: Draws that are made at once: they stay in the cache until they are counted.
+COUNTED = 1 << 17
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -188,7 +190,9 @@ def check_level(level: object, name: str = "level") -> float:
     return float(level)
 
 
-def draw(rng: np.random.Generator, size: int, n_resamples: int, *, drawn: int | None = None) -> Iterator[FloatArray]:
+def draw(
+    rng: np.random.Generator, size: int, n_resamples: int, *, drawn: int | None = None, reuse: bool = False
+) -> Iterator[FloatArray]:
     """Draw units with replacement; yield how often each was drawn, in blocks of replicates.
 
     Parameters
@@ -201,6 +205,8 @@ def draw(rng: np.random.Generator, size: int, n_resamples: int, *, drawn: int | 
         The number B of replicates.
     drawn : int, optional
         How many units make a replicate; as many as there are by default.
+    reuse : bool
+        Give each block in the memory of the one before, which is faster for callers that are done with it by then.
 
     Yields
     ------
@@ -217,13 +223,17 @@ def draw(rng: np.random.Generator, size: int, n_resamples: int, *, drawn: int | 
     if not size:
         raise ValueError("there are no units to draw from")
     drawn = size if drawn is None else drawn
-    step = max(1, CELLS // max(size, drawn))
+    step, few = (max(1, cells // max(size, drawn)) for cells in (CELLS, COUNTED))
+    block = np.empty((min(step, n_resamples), size))
     for begin in range(0, n_resamples, step):
-        chosen = rng.integers(0, size, (min(step, n_resamples - begin), drawn))
-        block = np.empty((len(chosen), size))
-        # One at a time: the counts of a single replicate stay in the cache.
-        for counts, units in zip(block, chosen, strict=True):
-            counts[:] = np.bincount(units, minlength=size)
+        if begin and not reuse:
+            block = np.empty_like(block)
+        block = block[: n_resamples - begin]
+        for first in range(0, len(block), few):
+            part = block[first : first + few]
+            # One at a time: the counts of a single replicate stay in the cache.
+            for counts, units in zip(part, rng.integers(0, size, (len(part), drawn)), strict=True):
+                counts[:] = np.bincount(units, minlength=size)
         yield block
 
 

@@ -108,13 +108,16 @@ def counted(chosen: Any, size: int) -> list[list[int]]:
     return [[row.count(i) for i in range(size)] for row in chosen.tolist()]
 
 
+@pytest.mark.parametrize("counted_at_once", [1, 12, 1 << 17])
 @pytest.mark.parametrize("cells", [1, 7, 50, 1 << 17])
-def test_draws_are_those_of_the_generator(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_draws_are_those_of_the_generator(cells: int, counted_at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(draws, "CELLS", cells)
+    monkeypatch.setattr(draws, "COUNTED", counted_at_once)
     expected = counted(np.random.default_rng(3).integers(0, 5, size=(11, 5)), 5)
     blocks = list(draw(np.random.default_rng(3), 5, 11))
     assert np.concatenate(blocks).tolist() == expected
     assert all(block.shape[1] == 5 for block in blocks)
+    assert [row for block in draw(np.random.default_rng(3), 5, 11, reuse=True) for row in block.tolist()] == expected
     expected = counted(np.random.default_rng(3).integers(0, 5, size=(11, 9)), 5)
     assert np.concatenate(list(draw(np.random.default_rng(3), 5, 11, drawn=9))).tolist() == expected
 
@@ -125,6 +128,7 @@ def test_replicates_are_sums_of_what_was_drawn(monkeypatch: pytest.MonkeyPatch) 
     chosen = np.random.default_rng(8).integers(0, 6, size=(40, 6))
     out = replicate(draw(np.random.default_rng(8), 6, 40), sums, 40)
     assert out.tolist() == sums[chosen].sum(axis=1).tolist()
+    assert replicate(draw(np.random.default_rng(8), 6, 40, reuse=True), sums, 40).tolist() == out.tolist()
 
 
 def test_draws_need_units() -> None:

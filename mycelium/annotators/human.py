@@ -186,7 +186,7 @@ def human_level(
     meta |= {"level": level, "method": method, "n_resamples": n_resamples}
     meta["condition"] = "Items are resampled: the intervals hold for other items, marked by these same annotators."
     meta |= {"discarded": {}, "notes": {}}
-    replicates = _outputs(replicate(draw(rng, n, n_resamples), sums, n_resamples) / n, places, len(chosen))
+    replicates = _outputs(replicate(draw(rng, n, n_resamples, reuse=True), sums, n_resamples) / n, places, len(chosen))
     jackknife = None
     if method == "bca":
         jackknife = _outputs(without_each(sums) / max(n - 1, 1), places, len(chosen))

@@ -225,7 +225,7 @@ def _of_items(found: Study, rng: np.random.Generator, n_resamples: int) -> list[
     """Return the replicates (B, outputs) of each section: one product of draws and sums."""
     parts = [section.additive for section in found.sections]
     sums = np.concatenate([part.sums for part in parts], axis=1)
-    totals = replicate(draw(rng, len(sums), n_resamples), sums, n_resamples)
+    totals = replicate(draw(rng, len(sums), n_resamples, reuse=True), sums, n_resamples)
     out: list[FloatArray | None] = []
     begin = 0
     for part in parts:

@@ -66,7 +66,7 @@ class Contest:
         for sums in self._sums:
             systems, units, columns = sums.shape
             side_by_side = sums.transpose(1, 0, 2).reshape(units, systems * columns)
-            drawn = replicate(draw(rng, units, n_resamples), side_by_side, n_resamples)
+            drawn = replicate(draw(rng, units, n_resamples, reuse=True), side_by_side, n_resamples)
             totals.append(drawn.reshape(n_resamples, systems, columns))
         return self._values(totals)
 
