@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import warnings
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,7 @@ from mycelium.metrics import Metric
 from mycelium.metrics.names import outputs_in_order
 from mycelium.resample import FEW, METHODS, interval
 from mycelium.spans import FloatArray
-from mycelium.tables import render, with_notes
+from mycelium.tables import as_json, render, with_notes
 
 __all__ = ["Intervals", "Resampling", "caution", "interval_cell", "intervals"]
 
@@ -135,16 +134,7 @@ class Intervals(dict[str, Any]):
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return ``{"intervals": ..., "scores": ..., "signature": ...}`` as JSON and write it to ``path`` if given."""
-        text = json.dumps(
-            {"intervals": self, "scores": self.scores, "signature": self.signature},
-            indent=2,
-            ensure_ascii=False,
-            allow_nan=False,
-        )
-        if path is not None:
-            with open(path, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text + "\n")
-        return text
+        return as_json({"intervals": self, "scores": self.scores, "signature": self.signature}, path)
 
     def _repr_html_(self) -> str:
         return self.to_table("html")

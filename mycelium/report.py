@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
@@ -19,7 +18,7 @@ from mycelium.metrics.names import flat_name, main_output, outputs_in_order
 from mycelium.reduce import Totals
 from mycelium.settings import Settings
 from mycelium.spans import InvalidCounts, SpanBatch
-from mycelium.tables import render, with_notes
+from mycelium.tables import as_json, render, with_notes
 
 if TYPE_CHECKING:
     from mycelium.errors.result import Errors
@@ -382,16 +381,7 @@ class Report(dict[str, Any]):
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return ``{"report": ..., "signature": ..., "invalid": ...}`` as JSON and write it to ``path`` if given."""
-        text = json.dumps(
-            {"report": self, "signature": self.signature, "invalid": self.invalid._asdict()},
-            indent=2,
-            ensure_ascii=False,
-            allow_nan=False,
-        )
-        if path is not None:
-            with open(path, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text + "\n")
-        return text
+        return as_json({"report": self, "signature": self.signature, "invalid": self.invalid._asdict()}, path)
 
     def _repr_html_(self) -> str:
         return self.to_table("html")

@@ -1,14 +1,17 @@
-"""Tables of strings as text, Markdown, CSV, HTML and LaTeX, and the notes below them."""
+"""Results in writing: JSON, and tables of strings as text, Markdown, CSV, HTML and LaTeX, and the notes below them."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
+import os
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from html import escape
+from typing import Any
 
-__all__ = ["FORMATS", "render", "with_notes"]
+__all__ = ["FORMATS", "as_json", "render", "with_notes"]
 
 FORMATS = ("text", "markdown", "csv", "html", "latex")
 
@@ -156,3 +159,14 @@ def _latex_cell(cell: str, name: bool) -> str:
         return re.sub(r"(?<![\w.])-(?=\d)", "$-$", text)
     # Two hyphens in a row would be joined to a dash.
     return re.sub("-(?=-)", "-{}", text)
+
+
+def as_json(
+    content: Any, path: str | os.PathLike[str] | None = None, *, default: Callable[[Any], Any] | None = None
+) -> str:
+    """Return a result as JSON, without NaN, and write it to ``path`` if given, with a line feed at the end."""
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False, default=default)
+    if path is not None:
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text + "\n")
+    return text

@@ -14,9 +14,9 @@ import numpy as np
 from mycelium.annotators.comparisons import UNDEFINED, Comparisons, compared, held_out, macro
 from mycelium.annotators.consensus import check_share
 from mycelium.annotators.consensus import consensus as consensus_of
-from mycelium.annotators.corpus import Annotations, as_annotations
+from mycelium.annotators.corpus import Annotations
 from mycelium.annotators.layout import human_table
-from mycelium.annotators.subsets import check_subsets, equal_numbers
+from mycelium.annotators.subsets import comparable, equal_numbers
 from mycelium.draws import as_generator, check_level, check_resamples, draw, replicate
 from mycelium.draws import leave_one_out as without_each
 from mycelium.formats import read_spans
@@ -142,14 +142,7 @@ def human_level(
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
     rng = as_generator(seed)
-    every = as_annotations(annotations)
-    if n_annotators is not None:
-        check_subsets(n_annotators, subsets)
-    least = n_annotators or 2
-    enough = every.counts >= least
-    if not enough.any():
-        wanted = "two annotators to compare" if least == 2 else f"{least} annotators"
-        raise ValueError(f"annotations: none of the {len(every)} rows has {wanted}")
+    every, enough = comparable(annotations, n_annotators, subsets)
     notes = every[enough].merged()
     n, counts = len(notes), notes.counts
     detected = None if predictions is None else _read(predictions, every)[enough]

@@ -12,10 +12,10 @@ import numpy as np
 
 from mycelium.additive import Additive, mean
 from mycelium.annotators.comparisons import Comparisons, held_out, macro, micro, one_character
-from mycelium.annotators.corpus import Annotations, as_annotations
+from mycelium.annotators.corpus import Annotations
 from mycelium.annotators.layout import study_table
 from mycelium.annotators.relations import NESTED, RELATIONS, pairwise_relations, relation_codes
-from mycelium.annotators.subsets import check_subsets, equal_numbers
+from mycelium.annotators.subsets import comparable, equal_numbers
 from mycelium.metrics import DEFAULT, get
 from mycelium.reduce import ExactSum
 from mycelium.spans import BoolArray, FloatArray, IntArray
@@ -208,14 +208,7 @@ def study(
     >>> round(found.to_dict()["macro_f1"]["loo_union"]["iou"], 4)
     0.8889
     """
-    every = as_annotations(annotations)
-    if n_annotators is not None:
-        check_subsets(n_annotators, subsets)
-    least = n_annotators or 2
-    enough = every.counts >= least
-    if not enough.any():
-        wanted = "two annotators to compare" if least == 2 else f"{least} annotators"
-        raise ValueError(f"annotations: none of the {len(every)} rows has {wanted}")
+    every, enough = comparable(annotations, n_annotators, subsets)
     notes = every[enough].merged()
     n = len(notes)
     item = np.arange(n, dtype=np.int64)

@@ -8,17 +8,37 @@ from __future__ import annotations
 
 from itertools import combinations
 from math import comb
+from typing import Any
 
 import numpy as np
 
-from mycelium.annotators.corpus import Annotations
+from mycelium.annotators.corpus import Annotations, as_annotations
 from mycelium.draws import as_generator
-from mycelium.spans import IntArray
+from mycelium.spans import BoolArray, IntArray
 
-__all__ = ["check_subsets", "equal_numbers"]
+__all__ = ["check_subsets", "comparable", "equal_numbers"]
 
 #: Subsets of one item; more are only drawn.
 MOST_SUBSETS = 10_000
+
+
+def comparable(annotations: Any, n_annotators: int | None, subsets: str | int) -> tuple[Annotations, BoolArray]:
+    """Return the annotations, and which rows have as many annotators as are asked for: two by default.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When an argument cannot be used, or no row has enough.
+    """
+    every = as_annotations(annotations)
+    if n_annotators is not None:
+        check_subsets(n_annotators, subsets)
+    least = n_annotators or 2
+    enough = every.counts >= least
+    if not enough.any():
+        wanted = "two annotators to compare" if least == 2 else f"{least} annotators"
+        raise ValueError(f"annotations: none of the {len(every)} rows has {wanted}")
+    return every, enough
 
 
 def equal_numbers(

@@ -19,20 +19,20 @@ def texts(text: Any, n: int) -> list[str]:
     return out
 
 
-def column(name: str, values: Any, n: int) -> list[Any]:
-    """Return n values as a plain list."""
+def column(name: str, values: Any, n: int, against: str = "references have {} rows") -> list[Any]:
+    """Return n values as a plain list; ``against`` is what a message says of the number expected."""
     if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__len__"):
         raise TypeError(f"{name} must be a sequence of {n} values, one for each row, got {type(values).__name__}")
     plain = next((getattr(values, how) for how in ("tolist", "to_list", "to_pylist") if hasattr(values, how)), None)
     out = list(values) if plain is None else list(plain())
     if len(out) != n:
-        raise ValueError(f"{name} has {len(out)} values, references have {n} rows")
+        raise ValueError(f"{name} has {len(out)} values, {against.format(n)}")
     return out
 
 
-def slice_names(name: str, values: Any, n: int) -> list[str]:
+def slice_names(name: str, values: Any, n: int, against: str = "references have {} rows") -> list[str]:
     """Return the names of the slices, numbers and others as JSON writes them."""
-    given = column(name, values, n)
+    given = column(name, values, n, against)
     names = [value if isinstance(value, str) else json.dumps(value, default=str) for value in given]
     kinds: dict[str, type] = {}
     for row, (shown, value) in enumerate(zip(names, given, strict=True)):

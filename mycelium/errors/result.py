@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from functools import cached_property
@@ -21,6 +20,7 @@ from mycelium.metrics.names import flat_name
 from mycelium.report import Report
 from mycelium.settings import Settings
 from mycelium.spans import FloatArray, IntArray, InvalidCounts, SpanBatch
+from mycelium.tables import as_json
 
 __all__ = ["Errors", "Judged"]
 
@@ -272,11 +272,7 @@ class Errors(dict[str, Any]):
             "invalid": self.invalid._asdict(),
             "worst": self.worst(worst, metric=metric) if worst else [],
         }
-        text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False, default=str)
-        if path is not None:
-            with open(path, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text + "\n")
-        return text
+        return as_json(content, path, default=str)
 
     def _repr_html_(self) -> str:
         return self.to_table("html")

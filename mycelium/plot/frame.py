@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mycelium.plot import layout
-from mycelium.plot.rows import GREY
+from mycelium.plot.rows import GREY, numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,20 +19,10 @@ def check_columns(**columns: Iterable[float]) -> list[list[float]]:
     found: list[list[float]] = []
     first = next(iter(columns))
     for name, values in columns.items():
-        if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
-            raise TypeError(f"{name} must be a sequence of numbers, got a {type(values).__name__}")
-        numbers = []
-        for row, value in enumerate(values):
-            try:
-                number = float(value)
-            except (TypeError, ValueError):
-                raise TypeError(f"{name}: row {row} is {value!r}, expected a number") from None
-            if not float("-inf") < number < float("inf"):
-                raise ValueError(f"{name}: row {row} is {value!r}, expected a finite number")
-            numbers.append(number)
-        if found and len(numbers) != len(found[0]):
-            raise ValueError(f"{name} has {len(numbers)} values, {first} has {len(found[0])}")
-        found.append(numbers)
+        column = numbers(name, values)
+        if found and len(column) != len(found[0]):
+            raise ValueError(f"{name} has {len(column)} values, {first} has {len(found[0])}")
+        found.append(column)
     if not found[0]:
         raise ValueError(f"{first} is empty: there is nothing to draw")
     return found

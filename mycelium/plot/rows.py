@@ -45,13 +45,14 @@ def check_rows(labels: Iterable[object], **columns: Iterable[float]) -> tuple[li
     names = [str(label) for label in labels]
     if not names:
         raise ValueError("labels is empty: there is nothing to draw")
-    return names, [_numbers(column, values, len(names)) for column, values in columns.items()]
+    return names, [numbers(column, values, len(names)) for column, values in columns.items()]
 
 
-def _numbers(column: str, values: Iterable[float], rows: int) -> list[float]:
+def numbers(column: str, values: Iterable[float], rows: int | None = None) -> list[float]:
+    """Return finite numbers, one for each row where there are rows, or raise what names column and row."""
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
         raise TypeError(f"{column} must be a sequence of numbers, got a {type(values).__name__}")
-    numbers = []
+    found = []
     for row, value in enumerate(values):
         try:
             number = float(value)
@@ -59,10 +60,10 @@ def _numbers(column: str, values: Iterable[float], rows: int) -> list[float]:
             raise TypeError(f"{column}: row {row} is {value!r}, expected a number") from None
         if not float("-inf") < number < float("inf"):
             raise ValueError(f"{column}: row {row} is {value!r}, expected a finite number")
-        numbers.append(number)
-    if len(numbers) != rows:
-        raise ValueError(f"{column} has {len(numbers)} values, expected one for each of the {rows} labels")
-    return numbers
+        found.append(number)
+    if rows is not None and len(found) != rows:
+        raise ValueError(f"{column} has {len(found)} values, expected one for each of the {rows} labels")
+    return found
 
 
 def check_order(lows: Sequence[float], highs: Sequence[float]) -> None:

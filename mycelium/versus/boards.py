@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from mycelium.tables import FORMATS, render, with_notes
+from mycelium.tables import FORMATS, as_json, render, with_notes
 
 __all__ = ["Leaderboard"]
 
@@ -100,12 +99,7 @@ class Leaderboard(dict[str, Any]):
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return ``{"leaderboard": ..., "signature": ...}`` as JSON and write it to ``path`` if given."""
-        content = {"leaderboard": self, "signature": self.signature}
-        text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
-        if path is not None:
-            with open(path, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text + "\n")
-        return text
+        return as_json({"leaderboard": self, "signature": self.signature}, path)
 
     def _repr_html_(self) -> str:
         return self.to_table("html")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,7 +13,7 @@ from mycelium.draws import leave_one_out, units_of
 from mycelium.metrics import Metric
 from mycelium.settings import Settings
 from mycelium.spans import FloatArray, IntArray
-from mycelium.tables import render, with_notes
+from mycelium.tables import as_json, render, with_notes
 
 __all__ = ["Comparison"]
 
@@ -147,13 +146,7 @@ class Comparison(dict[str, Any]):
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return ``{"comparison": ..., "signature": ...}`` as JSON and write it to ``path`` if given."""
-        text = json.dumps(
-            {"comparison": self, "signature": self.signature}, indent=2, ensure_ascii=False, allow_nan=False
-        )
-        if path is not None:
-            with open(path, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text + "\n")
-        return text
+        return as_json({"comparison": self, "signature": self.signature}, path)
 
     def _repr_html_(self) -> str:
         return self.to_table("html")

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mycelium.errors.columns import column, slice_names
 from mycelium.formats import read_spans
 from mycelium.formats.texts import text_list
 from mycelium.spans import SpanBatch
 from mycelium.view.verdicts import KINDS, Mark, default_verdicts
 
 __all__ = ["Records", "read_records"]
+
+#: What a message says of the number of values that was expected.
+OF_TEXTS = "text has {}"
 
 
 @dataclass(frozen=True)
@@ -88,12 +91,12 @@ def read_records(
         for side, given in zip(sides, words, strict=True)
     ]
     return Records(
-        [str(i) for i in _column("ids", range(n) if ids is None else ids, n)],
+        [str(i) for i in column("ids", range(n) if ids is None else ids, n, OF_TEXTS)],
         texts,
         marks[0],
         marks[1],
         {str(name): _scores(f"scores[{name!r}]", values, n) for name, values in (scores or {}).items()},
-        {str(name): _slices(f"slices[{name!r}]", values, n) for name, values in (slices or {}).items()},
+        {str(name): slice_names(f"slices[{name!r}]", values, n, OF_TEXTS) for name, values in (slices or {}).items()},
     )
 
 
@@ -104,19 +107,9 @@ def _spans(batch: SpanBatch) -> list[list[tuple[int, int, str | None]]]:
     return [flat[cuts[i] : cuts[i + 1]] for i in range(len(batch))]
 
 
-def _column(name: str, values: Any, n: int) -> list[Any]:
-    if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__len__"):
-        raise TypeError(f"{name} must be a sequence of {n} values, one for each row, got {type(values).__name__}")
-    plain = next((getattr(values, how) for how in ("tolist", "to_list", "to_pylist") if hasattr(values, how)), None)
-    out = list(values) if plain is None else list(plain())
-    if len(out) != n:
-        raise ValueError(f"{name} has {len(out)} values, text has {n}")
-    return out
-
-
 def _scores(name: str, values: Any, n: int) -> list[float | None]:
     out: list[float | None] = []
-    for row, value in enumerate(_column(name, values, n)):
+    for row, value in enumerate(column(name, values, n, OF_TEXTS)):
         if value is None:
             out.append(None)
             continue
@@ -130,22 +123,12 @@ def _scores(name: str, values: Any, n: int) -> list[float | None]:
     return out
 
 
-def _slices(name: str, values: Any, n: int) -> list[str]:
-    column = _column(name, values, n)
-    names = [value if isinstance(value, str) else json.dumps(value, default=str) for value in column]
-    kinds: dict[str, type] = {}
-    for row, (shown, value) in enumerate(zip(names, column, strict=True)):
-        if kinds.setdefault(shown, type(value)) is not type(value):
-            raise ValueError(f"{name}: row {row} is {value!r}, which looks the same as a value of another type")
-    return names
-
-
 def _verdicts(given: Any, sides: list[list[list[tuple[int, int, str | None]]]]) -> list[list[list[str]]]:
     if not isinstance(given, Sequence) or isinstance(given, str) or len(given) != 2:
         raise TypeError("verdicts must be a pair, (for the references, for the predictions), each n lists of strings")
     out = []
     for name, words, side in zip(("references", "predictions"), given, sides, strict=True):
-        rows = [list(row) for row in _column(f"verdicts of the {name}", words, len(side))]
+        rows = [list(row) for row in column(f"verdicts of the {name}", words, len(side), OF_TEXTS)]
         for row, (some, spans) in enumerate(zip(rows, side, strict=True)):
             if len(some) != len(spans):
                 raise ValueError(f"verdicts: row {row} has {len(some)} for the {name}, which hold {len(spans)} spans")
