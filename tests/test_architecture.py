@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "reduce": {"spans"},
     "settings": {"_version", "spans", "formats", "metrics", "profiles"},
     "progress": set(),
-    "plot": {"confidence", "detector", "report", "versus"},
+    "plot": {"confidence", "detector", "metrics", "report", "versus"},
     "confidence": {"spans", "additive", "draws", "metrics", "resample", "tables"},
     "planning": {"spans", "draws", "progress", "resample"},
     "kept": {"spans", "additive", "draws", "settings"},

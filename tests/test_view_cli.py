@@ -143,3 +143,12 @@ def test_the_published_files(corpora: Path, tmp_path: Path, capsys: pytest.Captu
     assert main(["view", folder, folder, "-o", str(out), "--by", "model", "--where", "split=test"]) == 0
     assert data_in(out)["verdicts"] == ["exact"]
     assert "Evident Baseless Info" in data_in(out)["types"]
+
+
+def test_metrics_with_outputs_of_their_own(files: list[str], tmp_path: Path) -> None:
+    out = tmp_path / "review.html"
+    assert main(["view", *files, "-o", str(out), "--metrics", "valid_cases"]) == 0
+    data = data_in(out)
+    # The valid case "b" has a prediction; where a case is invalid, nothing can be unclean.
+    assert data["scores"] == ["valid_cases_clean"]
+    assert [row[4] for row in data["rows"]] == [[1.0], [0.0], [1.0]]

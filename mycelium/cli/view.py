@@ -14,7 +14,7 @@ from mycelium.cli.common import Command, DataError, complain
 from mycelium.cli.pairing import listed
 from mycelium.cli.pieces import TEXT, complain_of_leniency, options, read_whole
 from mycelium.formats.files import write_text
-from mycelium.metrics.names import flat_name
+from mycelium.metrics.names import flat_name, main_output
 from mycelium.report import Report
 from mycelium.scoring import evaluate
 from mycelium.view import review_page, text_view
@@ -92,7 +92,7 @@ def _scores(report: Report) -> dict[str, list[float]]:
     out = {}
     for key, values in report.items():
         if key != "meta":
-            output = "f1" if "f1" in values else "score"
+            output = main_output(name for name in values if name != "per_example")
             rows = values["per_example"]
             out[flat_name(key, output)] = [row[output] if isinstance(row, dict) else row for row in rows]
     return out

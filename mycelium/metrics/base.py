@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from mycelium.formats import read_spans
 from mycelium.inputs import common_length
 from mycelium.line import Line, check_labels, lines
+from mycelium.metrics.names import main_output
 from mycelium.metrics.parameters import Parameter, Setting, parse, show
 from mycelium.spans import BoolArray, FloatArray, SpanBatch
 
@@ -210,7 +211,7 @@ class Metric:
     @property
     def primary(self) -> str:
         """The output that stands for the metric where one number is wanted: ``"f1"`` or ``"score"``."""
-        return "f1" if "f1" in self.outputs else self.outputs[0]
+        return main_output(self.outputs)
 
     def at(self, **parameters: Setting) -> Metric:
         """Return the metric with other parameters.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from mycelium.metrics.names import main_output
 from mycelium.plot import rows as _rows
 from mycelium.plot.layout import MINUS
 
@@ -144,7 +145,7 @@ class DifferenceDisplay:
         if metric not in found:
             raise ValueError(f"comparison has no metric {metric!r}; it has {', '.join(found)}")
         outputs = list(dict.fromkeys(found[metric]))
-        output = _rows.main_output(outputs) if output is None else output
+        output = main_output(outputs) if output is None else output
         if output not in outputs:
             raise ValueError(f"{metric} has no output {output!r} here; it has {', '.join(outputs)}")
         pairs = [pair for pair in pairs if pair["metric"] == metric and pair["output"] == output]

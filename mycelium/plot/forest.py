@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mycelium.confidence import Intervals
+from mycelium.metrics.names import main_output
 from mycelium.plot import rows as _rows
 
 if TYPE_CHECKING:
@@ -297,7 +298,7 @@ def _outputs(holder: Mapping[str, Any], metric: str) -> Mapping[str, Any]:
 def _wanted(holder: Mapping[str, Any], metric: str, output: str | None) -> str:
     outputs = _outputs(holder, metric)
     if output is None:
-        return _rows.main_output(outputs)
+        return main_output(outputs)
     if output not in outputs:
         raise ValueError(f"{metric} has no output {output!r}; it has {', '.join(outputs)}")
     return output

@@ -22,7 +22,6 @@ __all__ = [
     "check_rows",
     "draw_rows",
     "interval_name",
-    "main_output",
     "measure",
     "named_axes",
     "output_name",
@@ -74,12 +73,6 @@ def check_order(lows: Sequence[float], highs: Sequence[float]) -> None:
 
 
 # -- what is written
-
-
-def main_output(outputs: Iterable[str]) -> str:
-    """Return the output that stands for a metric: its score, or its F1."""
-    found = list(outputs)
-    return next((output for output in ("score", "f1") if output in found), found[0])
 
 
 def measure(key: str, output: str) -> str:
